@@ -1,5 +1,5 @@
-// y[r, :] = x[r, :], by way of the ring. Task (r): one row. A slot has a size that is no multiple of
-// what boxes of tensor copies need.
+// y[r, :] = x[r, :], by way of the ring. Task (r): one row. A slot has a size that is no multiple
+// of what boxes of tensor copies need.
 #pragma once
 
 #include "arch/sm90/memory.cuh"

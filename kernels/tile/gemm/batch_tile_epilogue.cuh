@@ -7,44 +7,28 @@
 #include "arch/sm90/flagged.cuh"
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/runs.cuh"
-#include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/batch_tile_weights.cuh"
-#include "tile/gemm/epilogues.cuh"
+#include "tile/gemm/gemm_options.cuh"
 #include "tile/gemm/staged_rows.cuh"
 
 namespace etc {
 
-ETC_WORD_OPTION(BatchTileGemmEpilogue, epilogue, store);
-ETC_WORD_OPTION(BatchTileGemmWeights, weights, plain);
-ETC_OPTION(BatchTileGemmSplitK, split_k, int, 0);
-
-/// The extent of `y` that is the number of outputs.
-template <class Args, bool is_split>
-struct BatchTileExtent {
-  static constexpr int value = int(Args::y_1);
-};
-template <class Args>
-struct BatchTileExtent<Args, true> {
-  static constexpr int value = int(Args::y_2);
-};
-
 template <class Config, class Args>
 class BatchTileEpilogue {
-  using Epilogue = typename BatchTileGemmEpilogue<Config>::type;
+  using Epilogue = typename GemmEpilogue<Config>::type;
   using Y = typename ElementOf<decltype(Args::y)>::type;
   static constexpr bool kIsGated = Epilogue::kInputs == 2;
-  static constexpr bool kIsSplit = BatchTileGemmSplitK<Config>::value > 0;
+  static constexpr bool kIsSplit = GemmSplitK<Config>::value > 0;
 
  public:
-  using Tensors =
-      typename Choose<kIsGated, gate_up, typename BatchTileGemmWeights<Config>::type>::type;
+  using Tensors = WeightsOfGemm<Config>;
   static constexpr int kRows = int(Config::rows);
   static_assert(kRows % (8 * Epilogue::kInputs) == 0 && kRows >= 64 && kRows <= 256,
                 "`rows` is a multiple of 8, gated of 16, from 64 to 256");
 
  private:
-  static constexpr int kAllOutputs = BatchTileExtent<Args, kIsSplit>::value;
+  static constexpr int kAllOutputs = GemmOutputs<Args, kIsSplit>::value;
   static constexpr bool kBias = Tensors::template kBias<Config, Args>;
   static_assert(!kIsSplit || (IsSame<Epilogue, store>::value && !kBias), "partials are plain sums");
   using Weights = BatchTileWeights<Tensors, Args, kRows>;

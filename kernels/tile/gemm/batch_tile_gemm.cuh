@@ -19,15 +19,12 @@
 #pragma once
 
 #include "arch/common/types.cuh"
-#include "arch/sm90/descriptor.cuh"
 #include "arch/sm90/memory.cuh"
-#include "arch/sm90/registers.cuh"
-#include "arch/sm90/wgmma_shared.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/batch_tile_activations.cuh"
 #include "tile/gemm/batch_tile_epilogue.cuh"
 #include "tile/gemm/batch_tile_weights.cuh"
-#include "tile/gemm/ring_products.cuh"
+#include "tile/gemm/tile_boxes.cuh"
 
 namespace etc {
 
@@ -43,7 +40,6 @@ class BatchTile {
   static_assert(Args::x_1 % kTileColumns == 0, "k is a multiple of 32");
   static_assert(Config::max_batch <= 2 * BatchTileActivations<Args, goes_on>::kGroupSequences,
                 "`max_batch` is at most 128");
-  static constexpr int kTileBytes = kTileRows * kTileColumns * 2;
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
 
  protected:
@@ -74,20 +70,7 @@ class BatchTile {
   ETC_DEVICE void RunSteps(Consumer& consumer, const Args& args, int m, int p, int steps) {
     // Zeros, or the compiler would keep the task before's.
     float sums[kRows / 2] = {};
-    auto issue = [&](u32 slot, int) {
-#pragma unroll
-      for (int k = 0; k < X::kStep; k += 16) {
-        u64 x = WgmmaDescriptor(x_.Stage() + k * 2);
-        u64 w = WgmmaTilesDescriptor<kTileRows * X::kRowBytes>(
-            slot + k / kTileColumns * kTileBytes + k % kTileColumns * 2);
-        WgmmaShared<kRows>::Multiply(sums, x, w, true);
-      }
-    };
-    MultiplySlots(consumer, steps, issue, [&] { x_.Advance(consumer, args); });
-#pragma unroll
-    for (float& sum : sums) {
-      Pin(sum);  // not read any earlier
-    }
+    MultiplyTileBoxes<kRows>(consumer, steps, x_, sums, [&] { x_.Advance(consumer, args); });
     u32 scratch = SharedAddress(consumer.scratch) + X::kScratchBytes;
     int first = x_.group * X::kGroupSequences + consumer.warp % 4 * 16;
     Epilogue::Store(consumer, scratch, args, m, p, first, sums);

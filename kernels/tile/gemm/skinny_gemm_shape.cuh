@@ -16,6 +16,7 @@
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/epilogues.cuh"
+#include "tile/gemm/gemm_options.cuh"
 #include "tile/gemm/skinny_activations.cuh"
 #include "tile/gemm/weights.cuh"
 
@@ -24,14 +25,12 @@ namespace etc {
 ETC_OPTION(SkinnyGemmChunk, chunk_k, int, 0);
 ETC_OPTION(SkinnyGemmNorm, norm, bool, false);
 ETC_OPTION(SkinnyGemmSingle, single, bool, false);
-ETC_WORD_OPTION(SkinnyGemmEpilogue, epilogue, store);
-ETC_WORD_OPTION(SkinnyGemmWeights, weights, plain);
 
 template <class Config, class Args>
 struct SkinnyGemmShape {
-  using Epilogue = typename SkinnyGemmEpilogue<Config>::type;
+  using Epilogue = typename GemmEpilogue<Config>::type;
   static constexpr bool kGated = Epilogue::kInputs == 2;
-  using Weights = typename Choose<kGated, gate_up, typename SkinnyGemmWeights<Config>::type>::type;
+  using Weights = WeightsOfGemm<Config>;
   static constexpr bool kNorm = SkinnyGemmNorm<Config>::value;
   static constexpr bool kBias = Weights::template kBias<Config, Args>;
   static_assert(!kGated || !GemmBias<Config>::value, "a gated epilogue adds no bias");

@@ -22,32 +22,20 @@
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/epilogues.cuh"
+#include "tile/gemm/gemm_options.cuh"
 #include "tile/gemm/weights.cuh"
 
 namespace etc {
 
 ETC_OPTION(SwapAbGemmNorm, norm, bool, false);
-ETC_WORD_OPTION(SwapAbGemmEpilogue, epilogue, store);
-ETC_WORD_OPTION(SwapAbGemmWeights, weights, plain);
-ETC_OPTION(SwapAbGemmSplitK, split_k, int, 0);
 ETC_OPTION(SwapAbGemmFirst, first, int, 0);
-
-/// The extent of `y` that is the number of outputs.
-template <class Args, bool is_split>
-struct SwapAbOutputs {
-  static constexpr int value = int(Args::y_1);
-};
-template <class Args>
-struct SwapAbOutputs<Args, true> {
-  static constexpr int value = int(Args::y_2);
-};
 
 template <class Config, class Args>
 struct SwapAbGemmShape {
-  using Epilogue = typename SwapAbGemmEpilogue<Config>::type;
+  using Epilogue = typename GemmEpilogue<Config>::type;
   static constexpr int kInputs = Epilogue::kInputs;
   static constexpr bool kGated = kInputs == 2;
-  using Weights = typename Choose<kGated, gate_up, typename SwapAbGemmWeights<Config>::type>::type;
+  using Weights = WeightsOfGemm<Config>;
   static_assert(Weights::template kTiled<Args> && Weights::template kSwizzled<Args>,
                 "the weights are in swizzled tiles of 8 x 32");
   static_assert(!SwapAbGemmNorm<Config>::value, "AddNorm norms for it");
@@ -60,8 +48,8 @@ struct SwapAbGemmShape {
   static_assert(Consumer::kWarps == 8, "the consumers are two warpgroups");
   static constexpr int kGroupThreads = 128;
   static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
-  static constexpr bool kIsSplit = SwapAbGemmSplitK<Config>::value > 0;
-  static constexpr int kSplitK = kIsSplit ? int(SwapAbGemmSplitK<Config>::value) : 1;
+  static constexpr bool kIsSplit = GemmSplitK<Config>::value > 0;
+  static constexpr int kSplitK = kIsSplit ? int(GemmSplitK<Config>::value) : 1;
   static_assert(!kIsSplit || (IsSame<Epilogue, store>::value && !kBias), "partials are plain sums");
 
   // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
@@ -73,7 +61,7 @@ struct SwapAbGemmShape {
     return kPairs - block * kBlockPairs < kBlockPairs ? kPairs - block * kBlockPairs : kBlockPairs;
   }
   static constexpr int kPairOutputs = 16 / kInputs;
-  static constexpr int kOutputs = SwapAbOutputs<Args, kIsSplit>::value;
+  static constexpr int kOutputs = GemmOutputs<Args, kIsSplit>::value;
   static_assert(kOutputs % kPairOutputs == 0, "the outputs are a multiple of 16, gated of 8");
   static constexpr int kAllPairs = kOutputs / kPairOutputs;
   static constexpr int kFirstPair = SwapAbGemmFirst<Config>::value / kPairOutputs;

@@ -17,10 +17,7 @@
 // in tiles, with boxes, y bf16 [P * 128, N]. K is a multiple of 32.
 #pragma once
 
-#include "arch/sm90/descriptor.cuh"
 #include "arch/sm90/launch.cuh"
-#include "arch/sm90/registers.cuh"
-#include "arch/sm90/wgmma_shared.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/epilogues.cuh"
 #include "tile/gemm/ring_products.cuh"
@@ -41,7 +38,6 @@ class TiledExperts {
   using Staged = StagedRows<View::kTaskOutputs, View::kOutputs, 1>;
   static constexpr int kRows = View::kRows;
   static constexpr int kTasks = DivideUp(View::kOutputs, View::kTaskOutputs);  // of a place
-  static constexpr int kStripBytes = kTileRows * X::kStep * 2;  // of 8 rows, in a slot
   static_assert(View::kSlots == 2 * X::kGroupRows, "a place has 128 slots");
   static_assert(kRows % 8 == 0 && kRows >= 64 && kRows <= 256, "`rows` is from 64 to 256");
   static_assert(View::kDepth % kTileColumns == 0, "k is a multiple of 32");
@@ -83,7 +79,7 @@ class TiledExperts {
     }
     // Zeros, or the compiler would keep the task before's.
     float sums[kRows / 2] = {};
-    Multiply(consumer, sums);
+    MultiplyTileBoxes<kRows>(consumer, X::kSteps, x_, sums, [&] { x_.Advance(); });
     float outputs[View::kTaskOutputs / 2];
 #pragma unroll
     for (int i = 0; i < View::kTaskOutputs / 2; ++i) {
@@ -98,23 +94,6 @@ class TiledExperts {
   X x_;
   int number_;
   int fetched_ = -1;  // the place whose rows are fetched ahead
-
-  ETC_DEVICE void Multiply(Consumer& consumer, float (&sums)[kRows / 2]) {
-    auto issue = [&](u32 slot, int) {
-#pragma unroll
-      for (int k = 0; k < X::kStep; k += 16) {
-        u64 x = WgmmaDescriptor(x_.Stage() + k * 2);
-        u64 w = WgmmaTilesDescriptor<kStripBytes>(
-            slot + k / kTileColumns * kTileRows * kTileColumns * 2 + k % kTileColumns * 2);
-        WgmmaShared<kRows>::Multiply(sums, x, w, true);
-      }
-    };
-    MultiplySlots(consumer, X::kSteps, issue, [&] { x_.Advance(); });
-#pragma unroll
-    for (float& sum : sums) {
-      Pin(sum);  // not read any earlier
-    }
-  }
 
   /// A task of which this warpgroup has no rows.
   ETC_DEVICE void PassBy(Consumer& consumer) {
