@@ -13,9 +13,8 @@ ETC_OPTION(GemmSplitK, split_k, int, 0);
 
 /// The weights of a GEMM. Those of a gated epilogue are always gate and up.
 template <class Config>
-using WeightsOfGemm =
-    typename Choose<GemmEpilogue<Config>::type::kInputs == 2, gate_up,
-                    typename GemmWeights<Config>::type>::type;
+using WeightsOfGemm = typename Choose<GemmEpilogue<Config>::type::kInputs == 2, gate_up,
+                                      typename GemmWeights<Config>::type>::type;
 
 /// The extent of `y` that is the number of outputs: with split_k, parts of k stand in front.
 template <class Args, bool is_split>
