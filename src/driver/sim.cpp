@@ -32,6 +32,7 @@ std::optional<SimulatedKernel> Played(const Module& module, KernelId id, Env siz
     }
     ApplyRouting(*played.routing, played.calls);
   }
+  FindSpills(target, played.calls);
   played.simulation =
       Simulate(module, kernel, played.sizes, target, played.calls, Edges::Scheduled, Grain::Tasks);
   return played;

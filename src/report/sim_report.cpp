@@ -63,6 +63,11 @@ std::string KernelText(const SimReport& report, const SimulatedKernel& kernel) {
       "  time       {:.1f} us, {:.0f} % of it the floor of {:.1f} us; {:.1f} us before the first "
       "task\n",
       simulation.us, Percent(floor, simulation.us), floor, simulation.launch_us);
+  if (simulation.us == simulation.power_us) {
+    text +=
+        fmt::format("  power      {:.1f} us at the full clock, for which {:.0f} W are too few\n",
+                    simulation.full_clock_us, report.target.watts);
+  }
   double all = run.makespan * static_cast<double>(report.target.sms);
   text += fmt::format("  SMs        busy {:.1f} %", Percent(run.busy, all));
   for (const auto& [cause, name] : kIdleNames) {
@@ -139,6 +144,7 @@ ordered_json KernelJson(const SimReport& report, const SimulatedKernel& kernel) 
   return {{"kernel", report.module.kernels[kernel.id].name},
           {"dims", dims},
           {"us", Rounded(simulation.us)},
+          {"full_clock_us", Rounded(simulation.full_clock_us)},
           {"floor_us", Rounded(FloorOf(kernel, report.target))},
           {"busy_us", Rounded(simulation.run.busy)},
           {"idle_us", idle},

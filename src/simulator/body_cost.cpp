@@ -16,7 +16,12 @@ using Symbols = std::set<SymbolId>;
 class BodyCounter : BodyVisitor {
  public:
   BodyCounter(const Module& module, const Device& device, const LaunchSizes& sizes)
-      : BodyVisitor(module), module_(module), sizes_(sizes), env_(sizes.dims), last_(sizes.dims) {
+      : BodyVisitor(module),
+        module_(module),
+        sizes_(sizes),
+        env_(sizes.dims),
+        middle_(sizes.dims),
+        last_(sizes.dims) {
     cost_.tasks = device.tasks.empty() ? 0 : 1;
     for (const Axis& axis : device.tasks) {
       tasks_.insert(axis.var);
@@ -31,6 +36,7 @@ class BodyCounter : BodyVisitor {
       auto hi = scalar.hi ? Int(scalar.hi) : std::nullopt;
       env_[id] = lo.value_or(0);
       last_[id] = hi ? *hi - 1 : env_[id];
+      middle_[id] = (env_[id] + last_[id]) / 2;
     }
     VisitBlock(device.body);
   }
@@ -104,16 +110,26 @@ class BodyCounter : BodyVisitor {
     return EvaluateBool(module_, condition, env_, sizes_.ranges).value_or(true);
   }
 
-  /// Gives the axis its first and its last value; the number of its values, in the mean of the
-  /// first and the last task.
+  /// Gives the axis its first, its middle and its last value; the number of its values in the mean.
   double Enter(const Axis& axis) {
     auto lo = [&](const Env& env) { return axis.lo ? Int(axis.lo, env) : 0; };
     std::optional<int64_t> first = lo(env_), end = Int(axis.hi);
     std::optional<int64_t> last_first = lo(last_), last_end = Int(axis.hi, last_);
+    std::optional<int64_t> middle_first = lo(middle_), middle_end = Int(axis.hi, middle_);
     auto count = [](const std::optional<int64_t>& from, const std::optional<int64_t>& to) {
       return from && to ? static_cast<double>(std::max<int64_t>(*to - *from, 0)) : 1;
     };
-    double rounds = count(first, end);
+    double rounds = count(first, end), last_rounds = count(last_first, last_end);
+    double mean = (rounds + last_rounds) / 2;
+    if (rounds == count(middle_first, middle_end)) {
+      // It is the last round alone that may have fewer.
+      double outside = 1;
+      for (SymbolId symbol : SymbolsOf(axis.hi)) {
+        outside *= all_[symbol];
+      }
+      mean = rounds + (last_rounds - rounds) / std::max(outside, 1.0);
+    }
+    middle_[axis.var] = middle_first && middle_end ? (*middle_first + *middle_end) / 2 : 0;
     env_[axis.var] = first.value_or(0);
     last_[axis.var] = last_end ? *last_end - 1 : last_first.value_or(0);
     rounds_[axis.var] = rounds;
@@ -123,7 +139,7 @@ class BodyCounter : BodyVisitor {
     if (axis.lo) {
       starts_with_[axis.var] = WithStarts(SymbolsOf(axis.lo));
     }
-    return (rounds + count(last_first, last_end)) / 2;
+    return mean;
   }
 
   /// The axes that an expression varies with, but for those that only move an axis' bounds, and
@@ -229,6 +245,9 @@ class BodyCounter : BodyVisitor {
     if (auto value = Int(let.value)) {
       env_[let.symbol] = *value;
     }
+    if (auto value = Int(let.value, middle_)) {
+      middle_[let.symbol] = *value;
+    }
     if (auto value = Int(let.value, last_)) {
       last_[let.symbol] = *value;
     }
@@ -295,7 +314,7 @@ class BodyCounter : BodyVisitor {
   const Module& module_;
   ExprKinds kinds_{module_};
   const LaunchSizes& sizes_;
-  Env env_, last_;                           // values in the first task and round, and in the last
+  Env env_, middle_, last_;                  // values in the first task and round, the middle, ...
   std::map<SymbolId, double> rounds_, all_;  // values of axes, in one task and in all
   std::map<SymbolId, Symbols> made_of_;      // axes and lets: the axes that they vary with
   std::map<SymbolId, Symbols> starts_with_;  // axes: those that their lower bound varies with

@@ -1,6 +1,7 @@
 #include "simulator/call_costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -105,12 +106,20 @@ class KernelCounter {
     call.flops = body.flops * body.tasks;
     const Impl* impl = FindImpl(callee, Spelling(target_.arch));
     call.generated = impl == nullptr;
+    call.in_tiles = impl != nullptr && !impl->boxes.empty();
     double most = 0;
     double sms = static_cast<double>(std::min(call.tasks, target_.sms));
     for (size_t i = 0; i < share.args.size(); ++i) {
       const Tensor& param = module_.tensors[callee.params[i]];
       const Tensor& tensor = module_.tensors[share.args[i].tensor];
       auto read = body.reads.find(callee.params[i]);
+      if (param.access == Access::Out) {
+        double bytes = static_cast<double>(SizeInBytes(tensor.type));
+        for (ExprId extent : param.shape) {
+          bytes *= Int(extent);
+        }
+        call.stores[share.args[i].tensor] += bytes;
+      }
       if (read == body.reads.end() || param.access == Access::Out) {
         continue;
       }
@@ -120,7 +129,12 @@ class KernelCounter {
                          impl->preloaded.end() &&
                      !IsReadBehindWait(module_, callee, callee.params[i], share.args[i].tensor);
       if (streams) {
-        call.streamed_bytes += element * read->second.all_tasks;
+        double all = read->second.all_tasks;
+        // Tiles are copied by each task that has them; a last one may be ragged, which is no second
+        // copy. What other implementations read again, they hold.
+        double copies = std::floor(read->second.one_task * body.tasks / std::max(all, 1.0));
+        call.streamed_bytes += element * all;
+        call.copied_bytes += element * all * (call.in_tiles ? std::max(copies, 1.0) : 1);
         call.streams.insert(share.args[i].tensor);
       } else if (!written_.contains(share.args[i].tensor)) {
         call.read_bytes += element * read->second.all_tasks;
@@ -128,7 +142,9 @@ class KernelCounter {
         double one = element * read->second.one_task;
         bool is_own = call.tasks == 1 || read->second.all_tasks > read->second.one_task;
         bool is_held = !is_own && one <= target_.held_bytes;  // from one task to the next
-        call.fetched_bytes += one * (is_held ? sms : static_cast<double>(call.tasks));
+        double fetched = one * (is_held ? sms : static_cast<double>(call.tasks));
+        call.fetched_bytes += fetched;
+        call.fetches[share.args[i].tensor] += fetched;
         // Flagged words are looked at before anything is done with them, all of them.
         bool flagged = module_.tensors[share.args[i].tensor].flagged;
         call.first_bytes += flagged ? one : std::min(one, target_.held_bytes);
@@ -168,6 +184,29 @@ class KernelCounter {
 
 }  // namespace
 
+void FindSpills(const Target& target, std::vector<CallCost>& calls) {
+  std::map<TensorId, double> spilled;
+  for (CallCost& call : calls) {
+    call.spilled_bytes = 0;
+    for (const auto& [tensor, bytes] : call.fetches) {
+      auto found = spilled.find(tensor);
+      call.spilled_bytes += found == spilled.end() ? 0 : std::min(bytes, found->second);
+    }
+    double passing = call.in_tiles ? call.streamed_bytes : 0;
+    for (const auto& [tensor, bytes] : call.stores) {
+      passing += bytes;
+    }
+    for (const auto& [tensor, bytes] : call.stores) {
+      if (passing > target.cache_capacity) {
+        spilled[tensor] = bytes;
+        call.spilled_bytes += bytes;
+      } else {
+        spilled.erase(tensor);
+      }
+    }
+  }
+}
+
 std::string_view Spelling(Mechanism mechanism) {
   switch (mechanism) {
     case Mechanism::None:
@@ -194,6 +233,8 @@ std::string_view Spelling(Limit limit) {
       return "operations";
     case Limit::Tasks:
       return "tasks";
+    case Limit::Power:
+      return "power";
   }
   InternalError(__FILE__, __LINE__, "a limit without a spelling");
 }

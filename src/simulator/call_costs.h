@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,8 +39,9 @@ enum class Limit {
   Cache,    // these and what the call reads of other calls, out of L2
   Operations,
   Tasks,  // those of an SM one after the other, each from its first read to its last store
+  Power,  // what a card may draw makes its clock slower
 };
-inline constexpr size_t kLimits = 5;
+inline constexpr size_t kLimits = 6;
 std::string_view Spelling(Limit limit);
 
 /// Microseconds by what sets them.
@@ -58,6 +60,19 @@ struct Loop {
   int64_t rounds = 0;
 };
 
+/// A place of a list, whose tasks have tokens of one expert.
+struct Place {
+  double size = 1;       // what its tasks compute and fetch, over those of the mean place
+  bool is_first = true;  // of its expert
+};
+
+/// The places that data leave the tasks of a call. Those of a place follow each other.
+struct ListedTasks {
+  int64_t places = 0;  // of the list: tasks at places that nobody takes have no work
+  int64_t tasks_of_place = 0;
+  std::vector<std::vector<Place>> taken;  // by iteration
+};
+
 /// One share; all numbers are of one iteration of the repeats around it.
 struct CallCost {
   NodeId share;
@@ -65,15 +80,21 @@ struct CallCost {
   NodeId repeat;            // the innermost of them
   int64_t iterations = 1;
   int64_t tasks = 0;
-  int64_t working_tasks = 0;  // the first so many; the others find that data leave them nothing
-  int64_t tasks_per_sm = 0;   // on the SM that has most
-  double balance = 1;         // tasks over what that many on each SM would be
-  double streamed_bytes = 0;  // by the loader, ahead of every wait
-  double read_bytes = 0;      // other operands that the launch does not write
-  double fetched_bytes = 0;   // written in this launch and read again, by all tasks together
-  double first_bytes = 0;     // what an SM reads of them before its first operation
-  bool is_own = false;        // what a task reads most of written in this launch is its own
-  bool generated = false;     // no implementation: its body is compiled as it is written
+  int64_t working_tasks = 0;          // the others find that data leave them nothing
+  std::optional<ListedTasks> listed;  // where data say which of the tasks work, and how much
+  int64_t tasks_per_sm = 0;           // on the SM that has most
+  double balance = 1;                 // tasks over what that many on each SM would be
+  double streamed_bytes = 0;          // by the loader, ahead of every wait
+  double copied_bytes = 0;   // the same by all tasks together, what L2 has by then included
+  double read_bytes = 0;     // other operands that the launch does not write
+  double fetched_bytes = 0;  // written in this launch and read again, by all tasks together
+  double first_bytes = 0;    // what an SM reads of them before its first operation
+  bool is_own = false;       // what a task reads most of written in this launch is its own
+  std::map<TensorId, double> fetches;  // of fetched_bytes, by tensor
+  std::map<TensorId, double> stores;   // bytes that all tasks together write
+  double spilled_bytes = 0;  // of both, those that memory moves, as L2 does not hold them so long
+  bool in_tiles = false;     // its implementation multiplies tiles that tensor copies bring
+  bool generated = false;    // no implementation: its body is compiled as it is written
   double flops = 0;
   int64_t reductions = 0;      // of a task, one after the other
   std::set<TensorId> streams;  // what the loader reads
@@ -86,6 +107,10 @@ struct CallCost {
 
 /// The time of the slowest edge into a call; one of peers counts as `of_peer` others.
 double SlowestEdge(const CallCost& call, const PerSignal& signal, const PerSignal& of_peer);
+
+/// Fills in `spilled_bytes`. What a call writes leaves L2 where it and what tensor copies bring
+/// meanwhile is more than L2 holds: other copies are the first that L2 gives up.
+void FindSpills(const Target& target, std::vector<CallCost>& calls);
 
 /// How the edges of a kernel are known.
 enum class Edges {

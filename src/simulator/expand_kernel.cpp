@@ -159,13 +159,21 @@ class Expander {
     // Who draws how many tasks only shows task by task.
     bool one_each = grain_ == Grain::Tasks || prepared.ahead;
     int64_t count = one_each ? call.tasks : std::min(call.tasks, sms);
+    int64_t iteration = play_.program.steps[step].iteration;
+    SimWork alike = WorkOfTask(call, iteration, 0, target_);
     auto of_sm = [&](int64_t all, int64_t t) {
-      return std::max<int64_t>((all - t + sms - 1) / sms, 0);
+      return std::max<int64_t>((all - t + count - 1) / count, 0);
     };
     for (int64_t t = 0; t < count; ++t) {
       SimTask task{.step = step, .sm = static_cast<uint32_t>((first + t) % sms), .first = t};
-      task.tasks = one_each ? 1 : of_sm(call.tasks, t);
-      task.working = one_each ? t < call.working_tasks : of_sm(call.working_tasks, t);
+      task.tasks = of_sm(call.tasks, t);
+      if (!call.listed) {
+        task.work = alike * static_cast<double>(of_sm(call.working_tasks, t));
+      } else {
+        for (int64_t one = t; one < call.tasks; one += count) {
+          task.work += WorkOfTask(call, iteration, one, target_);
+        }
+      }
       tasks.push_back(std::move(task));
     }
   }

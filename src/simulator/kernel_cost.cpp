@@ -28,6 +28,7 @@ KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, c
                   const std::map<std::string, int64_t>& elements, Edges edges) {
   KernelCost cost;
   cost.calls = CountCalls(module, kernel, dims, target, elements, edges);
+  FindSpills(target, cost.calls);
   Simulation simulation = Simulate(module, kernel, dims, target, cost.calls, edges, Grain::Shares);
   cost.times[Limit::Signals] = simulation.launch_us;
   for (size_t i = 0; i < cost.calls.size(); ++i) {
@@ -44,6 +45,7 @@ KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, c
     cost.flops += iterations * call.flops;
   }
   cost.floor_us = cost.bytes / target.stream_bytes;
+  cost.times[Limit::Power] = std::max(simulation.us - cost.times.Sum(), 0.0);
   return cost;
 }
 

@@ -71,9 +71,8 @@ class Player {
  private:
   const SimTask& TaskAt(const Sm& sm, size_t at) const { return etc::TaskAt(program_, sm, at); }
   const SimStep& StepAt(const Sm& sm, size_t at) const { return etc::StepAt(program_, sm, at); }
-  double BytesOf(const Sm& sm, size_t at) const {
-    return StepAt(sm, at).bytes * static_cast<double>(TaskAt(sm, at).working);
-  }
+  static bool IsEmpty(const SimTask& task) { return task.work.us <= 0; }
+  double BytesOf(const Sm& sm, size_t at) const { return TaskAt(sm, at).work.bytes; }
 
   /// The loader looks at the tasks from `load_at` on; those that need nothing are passed over.
   void BeginLoad(Sm& sm) {
@@ -332,7 +331,7 @@ class Player {
     double given = times.after == kNoTask ? times.arrived : run_.tasks[times.after].finished;
     double others = std::clamp(given - times.arrived, 0.0, times.ready - times.arrived);
     bool follows = sm.run_at > 0 && TaskAt(sm, sm.run_at - 1).step == task.step;
-    double start = follows || task.working == 0 ? 0 : program_.steps[task.step].start;
+    double start = follows || IsEmpty(task) ? 0 : program_.steps[task.step].start;
     run_.idle[static_cast<size_t>(Idle::Tasks)] += others;
     run_.idle[static_cast<size_t>(Idle::Signals)] += times.ready - times.arrived - others + start;
     sm.phase = Phase::Starting;
@@ -348,7 +347,7 @@ class Player {
     }
     run_.idle[static_cast<size_t>(Idle::Signals)] += now_ - run_.tasks[id].worked;
     const SimTask& task = program_.tasks[id];
-    double finish = task.working == 0 ? 0 : program_.steps[task.step].finish;
+    double finish = IsEmpty(task) ? 0 : program_.steps[task.step].finish;
     run_.tasks[id].finished = now_ + finish;
     finishes_.push({now_ + finish, id});
     ++sm.run_at;
@@ -367,6 +366,18 @@ class Player {
 };
 
 }  // namespace
+
+SimWork& SimWork::operator+=(const SimWork& other) {
+  us += other.us;
+  bytes += other.bytes;
+  fetched += other.fetched;
+  memory += other.memory;
+  return *this;
+}
+
+SimWork SimWork::operator*(double times) const {
+  return {us * times, bytes * times, fetched * times, memory * times};
+}
 
 SimRun Play(const SimProgram& program) { return Player(program).Run(); }
 

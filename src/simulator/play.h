@@ -20,19 +20,17 @@ struct SimMachine {
   double ring_bytes = 0;   // that a loader may be ahead of its consumers
   double behind_wait = 0;  // us from the wait of a loader to the first bytes behind it
   double ticket = 0;       // us from asking for a ticket to the task that it stands for
+  double arrival = 0;      // us of a scheduler at a trigger
 };
 
 inline constexpr uint32_t kNoSignal = std::numeric_limits<uint32_t>::max();
 inline constexpr uint32_t kNoTask = std::numeric_limits<uint32_t>::max();
 
-/// A share in one iteration, or a launch. Times are microseconds of one task.
+/// A share in one iteration, or a launch. Times are microseconds.
 struct SimStep {
   size_t call = 0;        // whose it is
   int64_t iteration = 0;  // of the repeats around it
-  double bytes = 0;       // that the loader copies
-  double fetched = 0;     // that the consumers get from L2 while they work
   double start = 0;       // of the first task of an SM, from the signal to its first operation
-  double work = 0;        // of the consumers, where no byte is missing
   double finish = 0;      // from the last operation to the stored result, beside the next task
   double load_rate = std::numeric_limits<double>::infinity();  // of an SM's loader at most
   double ahead_rate =
@@ -46,13 +44,24 @@ struct SimStep {
   uint32_t draws_behind = kNoSignal;   // what is waited for before the first ticket
 };
 
-/// Tasks of a step that an SM runs one after the other: one, or several that are alike.
+/// What tasks copy and do. Nothing at all where data leave them nothing.
+struct SimWork {
+  double us = 0;       // of the consumers, where no byte is missing
+  double bytes = 0;    // that the loader copies
+  double fetched = 0;  // that the consumers get from L2 meanwhile
+  double memory = 0;   // that memory moves for all that
+
+  SimWork& operator+=(const SimWork& other);
+  SimWork operator*(double times) const;
+};
+
+/// Tasks of a step that an SM runs one after the other, as one.
 struct SimTask {
   uint32_t step = 0;
   uint32_t sm = 0;    // unless it is drawn
   int64_t first = 0;  // its number among those of the step
   int64_t tasks = 1;
-  int64_t working = 1;  // of them those that have work
+  SimWork work = {};  // of all of them
   std::vector<uint32_t> waits = {};
   std::vector<uint32_t> joins = {};  // what it waits for behind its work, before its result
   std::vector<uint32_t> notifies = {};

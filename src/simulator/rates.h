@@ -41,7 +41,8 @@ struct Sm {
   double load_left = 0;
   double load_from = 0;
   double load_rate = 0;
-  double limit = 0;  // what it could have had
+  double limit = 0;      // what it could have had
+  double of_memory = 1;  // bytes that memory moves for each that it copies
   bool load_blocked = false;
   // What lies in the ring.
   double ring = 0;
@@ -54,9 +55,11 @@ struct Sm {
   double full_speed = 0;
   double full_taken = 0;
   double full_fetch = 0;
+  double full_memory = 0;
   double bytes = 0;
   double taken = 0;      // bytes in a microsecond, now
   double speed = 0;      // of the work in a microsecond, now
+  double memory = 0;     // bytes of memory in a microsecond at full speed, if no loader has them
   double fetch = 0;      // bytes of L2 in a microsecond at full speed
   bool starves = false;  // the ring is empty, and less comes than it could take
   double cta_from = 0;   // the start of the CTA, where each launch has its own

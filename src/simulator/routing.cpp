@@ -74,6 +74,7 @@ class ExpertReads : BodyVisitor {
   }
   std::set<TensorId> tensors;
   std::vector<ExprId> places;  // in the list
+  int64_t list = 0;            // that the list may have
   int64_t tokens_at_once = 0;  // that loops over the tokens of a place may have; 0: there are none
 
  private:
@@ -120,6 +121,7 @@ class ExpertReads : BodyVisitor {
       if (sizes_.Of(tensor.shape[axis]) == experts_ && (listed || named)) {
         tensors.insert(element.tensor);
         if (listed) {
+          list = sizes_.Of(module_.tensors[load->tensor].shape.front());
           places.insert(places.end(), load->indices.begin(), load->indices.end());
         }
       }
@@ -189,16 +191,36 @@ void Add(std::vector<int64_t> tokens_of_layer, RoutingCost* found) {
   found->tokens_of.push_back(std::move(tokens_of_layer));
 }
 
-/// The places of a list that a layer fills, in the mean, if each has so many tokens of one expert.
-double PlacesTaken(const RoutingCost& routing, int64_t tokens_at_once) {
-  double places = 0;
-  for (const std::vector<int64_t>& tokens_of_layer : routing.tokens_of) {
-    for (int64_t tokens : tokens_of_layer) {
-      places += static_cast<double>(
-          tokens_at_once == 0 ? tokens > 0 : (tokens + tokens_at_once - 1) / tokens_at_once);
+/// The places of a list that a layer fills, if each has up to so many tokens of one expert. Of one
+/// with at most half as many, tile kernels multiply half (docs/moe.md).
+std::vector<Place> PlacesOf(const std::vector<int64_t>& tokens_of_layer, int64_t tokens_at_once) {
+  std::vector<Place> places;
+  for (int64_t tokens : tokens_of_layer) {
+    int64_t left = tokens;
+    while (left > 0) {
+      double size = tokens_at_once > 0 && 2 * left <= tokens_at_once ? 0.5 : 1;
+      places.push_back({size, left == tokens});
+      left -= tokens_at_once > 0 ? tokens_at_once : left;
     }
   }
-  return routing.tokens_of.empty() ? 0 : places / static_cast<double>(routing.tokens_of.size());
+  return places;
+}
+
+/// Over all layers.
+double MeanPlaces(const std::vector<std::vector<Place>>& lists) {
+  size_t places = 0;
+  for (const std::vector<Place>& list : lists) {
+    places += list.size();
+  }
+  return static_cast<double>(places) / static_cast<double>(std::max<size_t>(lists.size(), 1));
+}
+
+std::vector<std::vector<Place>> ListsOf(const RoutingCost& routing, int64_t tokens_at_once) {
+  std::vector<std::vector<Place>> lists;
+  for (const std::vector<int64_t>& tokens_of_layer : routing.tokens_of) {
+    lists.push_back(PlacesOf(tokens_of_layer, tokens_at_once));
+  }
+  return lists;
 }
 
 /// Of each layer; nothing, and a message, where the choices are not those of so many tokens.
@@ -280,20 +302,22 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
     call.tokens_at_once = reads.tokens_at_once;
     if (!ReadsTensor(module, device.tasks)) {
       // Where a coordinate says the place in the list, tasks at places behind it have no expert.
+      // Else each task has all places.
       call.tasks = static_cast<double>(calls[i].tasks);
-      for (const Axis& axis : device.tasks) {
+      call.places = reads.list;
+      int64_t inner = 1;
+      for (auto axis = device.tasks.rbegin(); axis != device.tasks.rend(); ++axis) {
+        int64_t extent = sizes.Of(axis->hi) - sizes.Of(axis->lo);
         bool is_place = std::any_of(reads.places.begin(), reads.places.end(), [&](ExprId place) {
-          return IsSymbol(module, place, axis.var);
+          return IsSymbol(module, place, axis->var);
         });
-        double places = static_cast<double>(sizes.Of(axis.hi) - sizes.Of(axis.lo));
-        if (is_place && places > 0) {
-          double taken = PlacesTaken(found, call.tokens_at_once);
-          *call.tasks *= std::min(taken / places, 1.0);
-          double room = taken * static_cast<double>(call.tokens_at_once);
-          if (room > 0) {
-            call.filled = std::min(static_cast<double>(found.tokens * found.chosen) / room, 1.0);
-          }
+        if (is_place && extent > 0) {
+          call.places = extent;
+          call.tasks_of_place = inner;
+          double taken = MeanPlaces(ListsOf(found, call.tokens_at_once));
+          *call.tasks *= std::min(taken / static_cast<double>(extent), 1.0);
         }
+        inner *= extent;
       }
     }
     found.bytes += sum * call.expert_bytes;
@@ -305,13 +329,37 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
 void ApplyRouting(const RoutingCost& routing, std::vector<CallCost>& calls) {
   for (const RoutedCall& routed : routing.calls) {
     CallCost& call = calls[routed.call];
-    call.streamed_bytes = routed.expert_bytes * routing.mean_distinct;
-    if (routed.tasks) {
-      double part = *routed.tasks / std::max(static_cast<double>(call.tasks), 1.0);
-      call.working_tasks = std::llround(*routed.tasks);
-      call.fetched_bytes *= part * routed.filled;
-      call.flops *= part * routed.filled;
+    call.streamed_bytes = call.copied_bytes = routed.expert_bytes * routing.mean_distinct;
+    if (routed.places == 0) {
+      continue;
     }
+    std::vector<std::vector<Place>> lists = ListsOf(routing, routed.tokens_at_once);
+    double taken = MeanPlaces(lists), sizes = 0;
+    for (const std::vector<Place>& list : lists) {
+      for (const Place& place : list) {
+        sizes += place.size / static_cast<double>(lists.size());
+      }
+    }
+    // As the bodies are counted, all places are full.
+    double part = sizes / static_cast<double>(routed.places);
+    call.fetched_bytes *= part;
+    call.flops *= part;
+    for (auto* bytes : {&call.fetches, &call.stores}) {
+      for (auto& [tensor, number] : *bytes) {
+        number *= part;
+      }
+    }
+    if (routed.tasks_of_place == 0 || taken <= 0) {
+      continue;
+    }
+    call.copied_bytes = routed.expert_bytes * taken;
+    call.working_tasks = std::llround(*routed.tasks);
+    for (std::vector<Place>& list : lists) {
+      for (Place& place : list) {
+        place.size *= taken / sizes;
+      }
+    }
+    call.listed = {routed.places, routed.tasks_of_place, std::move(lists)};
   }
 }
 

@@ -26,9 +26,10 @@ struct RoutedCall {
   std::vector<TensorId> tensors = {};
   double expert_bytes = 0;     // that it reads of one expert in an iteration
   int64_t tokens_at_once = 0;  // of one expert, in one place of a list; 0: all
+  int64_t places = 0;          // of a list, or of a sum over used experts; 0: there is none
+  int64_t tasks_of_place = 0;  // which follow each other; 0: each task has all places
   std::optional<double> tasks =
-      {};             // per iteration that have an expert; absent where values decide
-  double filled = 1;  // of the tokens that these tasks could have, how many they have
+      {};  // per iteration that have an expert; absent where values decide
 };
 
 struct RoutingCost {

@@ -18,7 +18,9 @@ struct Simulation {
   SimRun run;
   std::vector<PathTimes> path;  // of each call, in all its rounds
   double launch_us = 0;         // from the launch to the first task
-  double us = 0;                // all
+  double full_clock_us = 0;     // all, if the card may draw what it takes
+  double power_us = 0;          // what its energy takes at the power that the card may draw
+  double us = 0;                // the longer of both
 };
 
 /// `calls` as CountCalls has them.

@@ -16,42 +16,64 @@ double WorkingTasks(const CallCost& call) {
 
 }  // namespace
 
+bool IsOnVectorUnits(const CallCost& call) { return call.reductions >= kVectorReductions; }
+
 double TaskWork::Sum() const { return latency + read + std::max(taken, computed); }
 
-TaskWork WorkOf(const CallCost& call, const Target& target) {
+TaskWork WorkOf(const CallCost& call, const Target& target, double size) {
   auto sms = static_cast<double>(target.sms);
   double tasks = WorkingTasks(call);
-  double flops = call.reductions >= kVectorReductions ? target.vector_flops : target.flops;
+  double flops = IsOnVectorUnits(call) ? target.vector_flops
+                 : call.in_tiles       ? target.tile_flops
+                                       : target.flops;
   TaskWork work;
   work.latency = target.task;
   if (call.is_own) {
     work.latency += target.reduction * static_cast<double>(call.reductions);
   }
   work.read = call.read_bytes / tasks / (target.plain_bytes / std::min(tasks, sms));
-  work.taken = call.streamed_bytes / tasks / (target.consumed_bytes / sms);
-  work.computed = call.flops / tasks / (flops / sms);
+  work.taken = call.copied_bytes / tasks / (target.consumed_bytes / sms);
+  work.computed = size * call.flops / tasks / (flops / sms);
+  return work;
+}
+
+SimWork WorkOfTask(const CallCost& call, int64_t iteration, int64_t t, const Target& target) {
+  double tasks = WorkingTasks(call);
+  double active = std::min(tasks, static_cast<double>(target.sms));
+  double size = 1;
+  // The part that some task before has copied.
+  double known = 1 - call.streamed_bytes / std::max(call.copied_bytes, 1.0);
+  if (call.listed) {
+    const ListedTasks& listed = *call.listed;
+    const std::vector<Place>& taken =
+        listed.taken[static_cast<size_t>(iteration) % listed.taken.size()];
+    auto place = static_cast<size_t>(t / listed.tasks_of_place % listed.places);
+    if (place >= taken.size()) {
+      return {};
+    }
+    size = taken[place].size;
+    known = taken[place].is_first ? 0 : 1;
+  }
+  SimWork work{.us = WorkOf(call, target, size).Sum(), .bytes = call.copied_bytes / tasks};
+  work.memory = (1 - known) * work.bytes + size * call.spilled_bytes / tasks;
+  work.fetched = size * std::max(call.fetched_bytes - call.first_bytes * active, 0.0) / tasks;
   return work;
 }
 
 SimMachine MachineOf(const Target& target) {
-  return {target.sms,           target.copied_bytes, target.cache_bytes,
-          target.sm_ring_bytes, target.behind_wait,  target.ticket};
+  return {target.sms,         target.copied_bytes, target.cache_bytes, target.sm_ring_bytes,
+          target.behind_wait, target.ticket,       target.arrival};
 }
 
 SimStep StepOf(const Module& module, const Kernel& kernel, const CallCost& call,
                const Target& target) {
   const auto& share = std::get<Share>(module.nodes[call.share]);
-  double tasks = WorkingTasks(call);
-  double active = std::min(tasks, static_cast<double>(target.sms));
   SimStep step;
-  step.bytes = call.streamed_bytes / tasks;
-  step.fetched = std::max(call.fetched_bytes - call.first_bytes * active, 0.0) / tasks;
   step.start = target.look + call.first_bytes / target.look_bytes;
   if (!call.is_own) {
     // What all tasks of an SM read is reduced once.
     step.start += target.reduction * static_cast<double>(call.reductions);
   }
-  step.work = WorkOf(call, target).Sum();
   step.finish = target.store;
   // Before the throttle is chosen, a loader has as many slots on their way as most have then.
   const std::optional<Throttle>& own = share.throttle ? share.throttle : kernel.throttle;

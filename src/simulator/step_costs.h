@@ -8,6 +8,9 @@
 
 namespace etc {
 
+/// Whether the call's operations are not those of the tensor cores.
+bool IsOnVectorUnits(const CallCost& call);
+
 /// Microseconds that the consumers work on one task when nothing is missing, by what they do.
 struct TaskWork {
   double latency = 0;   // the task itself, and reductions one after the other
@@ -17,11 +20,15 @@ struct TaskWork {
   double Sum() const;
 };
 
-TaskWork WorkOf(const CallCost& call, const Target& target);
+/// Of a task whose place in a list has `size` times what the mean place has.
+TaskWork WorkOf(const CallCost& call, const Target& target, double size = 1);
 
 SimMachine MachineOf(const Target& target);
 
-/// One task of the call.
+/// Task `t` of the call in one iteration.
+SimWork WorkOfTask(const CallCost& call, int64_t iteration, int64_t t, const Target& target);
+
+/// The call in one iteration.
 SimStep StepOf(const Module& module, const Kernel& kernel, const CallCost& call,
                const Target& target);
 

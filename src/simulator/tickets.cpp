@@ -72,7 +72,7 @@ void Tickets::Hand(Sm& sm, uint32_t task, double now) {
   sm.tasks.push_back(task);
   sm.asks_from = now;
   for (uint32_t id : program_.tasks[task].arrivals) {
-    sm.asks_from += program_.machine.ticket;
+    sm.asks_from += program_.machine.arrival;
     const SimTrigger& trigger = program_.triggers[id];
     if (++arrived_[id] != trigger.count) {
       continue;

@@ -33,9 +33,11 @@ struct Target {
   double consumed_bytes;  // that all consumers take out of full rings
   double plain_bytes;     // that plain loads read
   double cache_bytes;     // that all SMs get from L2, from memory or not
+  double cache_capacity;  // bytes of L2
   double look_bytes;      // of activations that an SM gets while nothing else can go on
   double held_bytes;      // of activations that the consumers of an SM hold
   double flops;           // of all tensor cores in a microsecond
+  double tile_flops;      // the same where both operands are tiles in shared memory
   double vector_flops;    // of all other units, as attention uses them
   double sm_ring_bytes;   // that the loader of an SM can be ahead
   double slot_bytes;      // of its ring
@@ -50,7 +52,14 @@ struct Target {
   double task;            // of a task, beside all that it does
   double store;           // from the last sum to the stored result
   double ticket;          // from asking for a ticket to its number
+  double arrival;         // of a scheduler at a trigger, which may push
   double launch;          // of a kernel in a CUDA graph
+  double watts;           // that the card may draw
+  double idle_watts;      // of them for whatever it does
+  double flop_energy;     // microjoules of an operation of the tensor cores
+  double vector_energy;   // of one of the other units
+  double byte_energy;     // of a byte that memory moves
+  double fetch_energy;    // of a byte that consumers get from L2
 
   // What the loader's throttle is chosen by.
   PerSignal chain;           // from the last sum of a call to the first of the next

@@ -113,6 +113,27 @@ TEST_CASE("bytes and operations are counted from the bodies") {
   CHECK(cost.flops == pool.flops + 3 * product.flops);
 }
 
+TEST_CASE("tasks and operations are exact where the last round alone is ragged") {
+  // 1000 columns are 16 tiles of 64, the last with 40, in groups of 3; 9 rows are blocks of 4,
+  // 4, 1.
+  const Scheduled scheduled(R"(etir 1;
+dim batch in 1..64;
+device @product(%x: f32[batch, 32], %w: f32[1000, 32], %y: out f32[batch, 1000])
+    tasks (g: ceildiv(16, 3), i: ceildiv(batch, 4), j: g * 3 .. min((g + 1) * 3, 16)) {
+  for (r: i * 4 .. min((i + 1) * 4, batch), c: j * 64 .. min((j + 1) * 64, 1000)) {
+    %y[r, c] = sum(k: 32) %x[r, k] * %w[c, k];
+  }
+}
+graph @g(%x: f32[batch, 32], %w: f32[1000, 32], %y: out f32[batch, 1000]) {
+  call @product(%x, %w, %y);
+}
+)",
+                            9, 1);
+  const CallCost call = scheduled.Cost().calls.at(0);
+  CHECK(call.tasks == 16 * 3);
+  CHECK(call.flops == doctest::Approx(2.0 * 9 * 1000 * 32));
+}
+
 TEST_CASE("a signal of a peer counts as the target says") {
   const Scheduled scheduled(R"(etir 1;
 mesh tp = 2;
