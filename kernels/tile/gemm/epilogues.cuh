@@ -173,5 +173,7 @@ struct GeluActivation {
 };
 struct silu_mul : GatedEpilogue<SiluActivation> {};
 struct gelu_mul : GatedEpilogue<GeluActivation> {};
+/// The second of these two where the option `gelu` says so, else the first.
+struct gated {};
 
 }  // namespace etc

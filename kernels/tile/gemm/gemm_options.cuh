@@ -7,9 +7,17 @@
 
 namespace etc {
 
-ETC_WORD_OPTION(GemmEpilogue, epilogue, store);
+ETC_WORD_OPTION(GemmEpilogueWord, epilogue, store);
+ETC_OPTION(GemmGelu, gelu, bool, false);
 ETC_WORD_OPTION(GemmWeights, weights, plain);
 ETC_OPTION(GemmSplitK, split_k, int, 0);
+
+template <class Config>
+struct GemmEpilogue {
+  using Word = typename GemmEpilogueWord<Config>::type;
+  using Gated = typename Choose<GemmGelu<Config>::value, gelu_mul, silu_mul>::type;
+  using type = typename Choose<IsSame<Word, gated>::value, Gated, Word>::type;
+};
 
 /// The weights of a GEMM. Those of a gated epilogue are always gate and up.
 template <class Config>

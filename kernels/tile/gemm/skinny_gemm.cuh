@@ -3,9 +3,10 @@
 // activations are the N side of the tensor core instruction.
 //
 // Config: rows (8 or 16 weight rows in a task), max_batch (the largest x_0); may have chunk_k (k of
-// one ring slot), epilogue ('store, 'only_part, 'residual, 'silu_mul, 'send, 'send_to_owner),
-// weights ('plain, 'qkv), bias (adds args.bias[n]; for 'qkv, args.bq, bk and bv are added where
-// there are such), norm and eps (the RMS norm of x with the weight args.norm comes first), single.
+// one ring slot), epilogue ('store, 'only_part, 'residual, 'gated, 'send, 'send_to_owner), gelu (of
+// 'gated), weights ('plain, 'qkv), bias (adds args.bias[n]; for 'qkv, args.bq, bk and bv are added
+// where there are such), norm and eps (the RMS norm of x with the weight args.norm comes first),
+// single.
 //
 // Each warp owns a slice of k in every chunk; the epilogue warp sums the slices in a fixed order
 // and stores the outputs, while the consumers go on with the next task. The weights are row-major
