@@ -51,7 +51,7 @@ def parse_arguments():
                         default=[512, 768, 1000, 1024, 1536, 2048, 4096, 8192])
     parser.add_argument("--variants", type=command.words, default=[CHOSEN],
                         help=f"`{CHOSEN}`, or the columns of all tiles")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--milliseconds", type=float, default=3.0, help="of a turn")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
     parser.add_argument("--compile-only", action="store_true")
@@ -203,21 +203,18 @@ def check_chain(options, columns):
 
 
 def measure(options, product, rows):
-    """Microseconds of each way, by turns, and the spread of its turns."""
-    from timing import captured, times_ms
+    """Microseconds of each way, by turns in random orders: medians."""
+    from timing import captured, interleaved_ms, times_ms
 
     runs = {variant: product.etc(variant, rows) for variant in options.variants}
     runs["cuBLAS"] = product.library(rows)
-    turns = {}
+    counts, turns = {}, {}
     for name, run in runs.items():
         once = statistics.median(times_ms(run, 5))
-        count = max(1, min(200, round(options.milliseconds / once)))
-        turns[name] = count, captured(lambda run=run, count=count: [run() for _ in range(count)])
-    times = {name: [] for name in runs}
-    for _ in range(options.rounds):
-        for name, (count, replay) in turns.items():
-            times[name] += [time * 1e3 / count for time in times_ms(replay, 1, 1)]
-    return {name: statistics.median(all) for name, all in times.items()}
+        counts[name] = count = max(1, min(200, round(options.milliseconds / once)))
+        turns[name] = captured(lambda run=run, count=count: [run() for _ in range(count)])
+    times = interleaved_ms(turns, options.rounds, repetitions=1, warm_up=1)
+    return {name: median * 1e3 / counts[name] for name, (median, _, _) in times.items()}
 
 
 def report(label, columns, depth, rows, times):
