@@ -27,6 +27,11 @@ bool ReachesPeers(const Module& module, const Share& share) {
          WritesAtPeers(module, module.devices[share.callee].body);
 }
 
+int64_t RanksAt(const Module& module, const Env& sizes) {
+  auto found = module.mesh ? sizes.find(module.mesh->size) : sizes.end();
+  return found == sizes.end() ? 1 : found->second;
+}
+
 bool FitsMesh(ScheduleKind kind) { return kind != ScheduleKind::Kernels; }
 
 }  // namespace etc

@@ -7,6 +7,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/loader_reads.h"
+#include "ir/peers.h"
 #include "ir/walk.h"
 #include "simulator/reduction_depth.h"
 #include "support/diagnostics.h"
@@ -24,6 +25,7 @@ class KernelCounter {
       : module_(module), target_(target), elements_(elements), edges_(edges) {
     sizes_.dims = dims;
     sizes_.ranges = RangesOf(module, kernel);
+    ranks_ = static_cast<double>(RanksAt(module, dims));
     std::vector<ShareSite> sites = SharesOf(module, kernel);
     for (const ShareSite& site : sites) {
       CollectUnflaggable(std::get<Share>(module.nodes[site.share]));
@@ -119,6 +121,7 @@ class KernelCounter {
           bytes *= Int(extent);
         }
         call.stores[share.args[i].tensor] += bytes;
+        call.sent_bytes += param.symmetric ? bytes * (1 - 1 / ranks_) : 0;
       }
       if (read == body.reads.end() || param.access == Access::Out) {
         continue;
@@ -177,6 +180,7 @@ class KernelCounter {
   const Edges edges_;
   LaunchSizes sizes_;
   std::set<TensorId> written_;
+  double ranks_ = 1;
   std::set<TensorId> sent_;         // those that peers write
   std::set<TensorId> unflaggable_;  // that some call cannot take flagged
   std::vector<CallCost> calls_;

@@ -93,6 +93,7 @@ struct CallCost {
   std::map<TensorId, double> fetches;  // of fetched_bytes, by tensor
   std::map<TensorId, double> stores;   // bytes that all tasks together write
   double spilled_bytes = 0;  // of both, those that memory moves, as L2 does not hold them so long
+  double sent_bytes = 0;     // that all tasks together store at peers
   bool in_tiles = false;     // its implementation multiplies tiles that tensor copies bring
   bool generated = false;    // no implementation: its body is compiled as it is written
   double flops = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/loader_reads.h"
+#include "ir/peers.h"
 #include "ir/queue.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -30,7 +31,7 @@ class Expander {
         edges_(edges),
         grain_(grain),
         sizes_{dims, RangesOf(module, kernel)},
-        signals_(module, target, play_.program) {
+        signals_(module, target, RanksAt(module, dims), play_.program) {
     play_.program.machine = MachineOf(target);
     for (const ShareSite& site : SharesOf(module, kernel)) {
       if (site.dispatch) {
@@ -365,9 +366,8 @@ class Expander {
         continue;
       }
       for (uint32_t writer : writers->steps) {
-        uint32_t signal = signals_.EndOf(writer, edge->mechanism == Mechanism::FlagInData
-                                                     ? target_.signal.flag_in_data
-                                                     : target_.signal.counter);
+        uint32_t signal =
+            signals_.EndOf(writer, signals_.LatencyOf(edge->mechanism, edge->of_peers));
         bool at_end =
             ArePartsOfOne(play_.program.steps[writer].call, play_.program.steps[step].call);
         AddOnce(at_end ? joins : waits, signal);

@@ -372,11 +372,12 @@ SimWork& SimWork::operator+=(const SimWork& other) {
   bytes += other.bytes;
   fetched += other.fetched;
   memory += other.memory;
+  sent += other.sent;
   return *this;
 }
 
 SimWork SimWork::operator*(double times) const {
-  return {us * times, bytes * times, fetched * times, memory * times};
+  return {us * times, bytes * times, fetched * times, memory * times, sent * times};
 }
 
 SimRun Play(const SimProgram& program) { return Player(program).Run(); }

@@ -21,6 +21,7 @@ struct SimMachine {
   double behind_wait = 0;  // us from the wait of a loader to the first bytes behind it
   double ticket = 0;       // us from asking for a ticket to the task that it stands for
   double arrival = 0;      // us of a scheduler at a trigger
+  double link_rate = std::numeric_limits<double>::infinity();  // that all SMs store at peers
 };
 
 inline constexpr uint32_t kNoSignal = std::numeric_limits<uint32_t>::max();
@@ -50,6 +51,7 @@ struct SimWork {
   double bytes = 0;    // that the loader copies
   double fetched = 0;  // that the consumers get from L2 meanwhile
   double memory = 0;   // that memory moves for all that
+  double sent = 0;     // that the consumers store at peers
 
   SimWork& operator+=(const SimWork& other);
   SimWork operator*(double times) const;

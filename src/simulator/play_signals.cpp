@@ -25,7 +25,15 @@ double PlaySignals::LatencyOf(EventId event) const {
     case Realisation::Counter:
       break;
   }
-  return target_.signal.counter;
+  return LatencyOf(Mechanism::Counter, module_.events[event].symmetric);
+}
+
+double PlaySignals::LatencyOf(Mechanism mechanism, bool of_peers) const {
+  const auto kind =
+      mechanism == Mechanism::FlagInData ? &PerSignal::flag_in_data : &PerSignal::counter;
+  auto peers = static_cast<double>(of_peers ? ranks_ - 1 : 0);
+  return target_.signal.*kind + (peers > 0 ? target_.link.*kind : 0) +
+         std::max(peers - 1, 0.0) * target_.each_link.*kind;
 }
 
 uint32_t PlaySignals::Notified(EventId event, int64_t element) {

@@ -10,6 +10,7 @@
 
 #include "ir/ids.h"
 #include "ir/module.h"
+#include "simulator/call_costs.h"
 #include "simulator/play.h"
 #include "target/target.h"
 
@@ -22,8 +23,8 @@ class PlaySignals {
  public:
   /// All must outlive it. Tasks of steps that were added are changed where something waits for
   /// their end.
-  PlaySignals(const Module& module, const Target& target, SimProgram& program)
-      : module_(module), target_(target), program_(program) {}
+  PlaySignals(const Module& module, const Target& target, int64_t ranks, SimProgram& program)
+      : module_(module), target_(target), ranks_(ranks), program_(program) {}
 
   /// The next step: `first_task` is the number of its first task in the program.
   void AddStep(size_t first_task) { first_task_.push_back(first_task); }
@@ -33,6 +34,8 @@ class PlaySignals {
   /// The signal of an element that a task waits for, or `kNoSignal`. Where nobody has notified the
   /// element, the round that does is not played: the one before it stands for it.
   uint32_t Awaited(EventId event, int64_t element) const;
+  /// From a stored result to whoever waits for it, and for those of all peers.
+  [[nodiscard]] double LatencyOf(Mechanism mechanism, bool of_peers) const;
   /// That all tasks of a step have ended, seen `latency` microseconds later.
   uint32_t EndOf(uint32_t step, double latency);
 
@@ -42,6 +45,7 @@ class PlaySignals {
 
   const Module& module_;
   const Target& target_;
+  int64_t ranks_;
   SimProgram& program_;
   std::map<std::pair<EventId, int64_t>, uint32_t> elements_;
   std::map<EventId, uint32_t> last_element_;

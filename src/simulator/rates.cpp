@@ -7,13 +7,14 @@ namespace {
 
 /// What the consumers would take and do, were no byte missing.
 void SetConsumers(Sm& sm) {
-  sm.taken = sm.speed = sm.fetch = sm.memory = 0;
+  sm.taken = sm.speed = sm.fetch = sm.memory = sm.sent = 0;
   sm.starves = false;
   if (sm.phase == Phase::Working) {
     sm.speed = sm.full_speed;
     sm.taken = sm.full_taken;
     sm.fetch = sm.full_fetch;
     sm.memory = sm.full_memory;
+    sm.sent = sm.full_sent;
   }
 }
 
@@ -28,6 +29,7 @@ void BeginWork(const SimProgram& program, Sm& sm) {
   sm.full_taken = work.bytes / us;
   sm.full_fetch = work.fetched / us;
   sm.full_memory = work.bytes > 0 ? 0 : work.memory / us;
+  sm.full_sent = work.sent / us;
   sm.bytes = work.bytes;
 }
 
@@ -36,13 +38,14 @@ void SetRates(const SimProgram& program, double now, std::vector<Sm>& sms,
   // Memory: consumers without a loader come first. Then each loader gets what it may have, or as
   // much as others of what these leave.
   open.clear();
-  double consumed = 0;
+  double consumed = 0, sent = 0;
   for (size_t i = 0; i < sms.size(); ++i) {
     Sm& sm = sms[i];
     sm.load_rate = 0;
     sm.limit = 0;
     SetConsumers(sm);
     consumed += sm.memory;
+    sent += sm.sent;
     if (sm.load_at == sm.tasks.size() || sm.load_blocked || sm.load_from > now + kMoment) {
       continue;
     }
@@ -60,6 +63,7 @@ void SetRates(const SimProgram& program, double now, std::vector<Sm>& sms,
       open.push_back(i);
     }
   }
+  double passed = std::min(sent > 0 ? program.machine.link_rate / sent : 1, 1.0);
   double moved = std::min(consumed > 0 ? program.machine.memory_rate / consumed : 1, 1.0);
   double left = program.machine.memory_rate - consumed * moved;
   while (!open.empty()) {
@@ -85,7 +89,8 @@ void SetRates(const SimProgram& program, double now, std::vector<Sm>& sms,
   double part = std::min(wanted > 0 ? program.machine.cache_rate / wanted : 1, 1.0);
   for (Sm& sm : sms) {
     sm.load_rate *= part;
-    double slowed = std::min(sm.fetch > 0 ? part : 1, sm.memory > 0 ? moved : 1);
+    double slowed =
+        std::min({sm.fetch > 0 ? part : 1, sm.memory > 0 ? moved : 1, sm.sent > 0 ? passed : 1});
     sm.taken *= slowed;
     sm.speed *= slowed;
     if (sm.taken > 0 && sm.ring <= kBytes && sm.load_rate < sm.taken) {

@@ -56,10 +56,12 @@ struct Sm {
   double full_taken = 0;
   double full_fetch = 0;
   double full_memory = 0;
+  double full_sent = 0;
   double bytes = 0;
   double taken = 0;      // bytes in a microsecond, now
   double speed = 0;      // of the work in a microsecond, now
   double memory = 0;     // bytes of memory in a microsecond at full speed, if no loader has them
+  double sent = 0;       // bytes for peers in a microsecond at full speed
   double fetch = 0;      // bytes of L2 in a microsecond at full speed
   bool starves = false;  // the ring is empty, and less comes than it could take
   double cta_from = 0;   // the start of the CTA, where each launch has its own

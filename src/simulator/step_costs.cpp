@@ -55,6 +55,7 @@ SimWork WorkOfTask(const CallCost& call, int64_t iteration, int64_t t, const Tar
     known = taken[place].is_first ? 0 : 1;
   }
   SimWork work{.us = WorkOf(call, target, size).Sum(), .bytes = call.copied_bytes / tasks};
+  work.sent = size * call.sent_bytes / tasks;
   work.memory = (1 - known) * work.bytes + size * call.spilled_bytes / tasks;
   work.fetched = size * std::max(call.fetched_bytes - call.first_bytes * active, 0.0) / tasks;
   return work;
@@ -62,7 +63,7 @@ SimWork WorkOfTask(const CallCost& call, int64_t iteration, int64_t t, const Tar
 
 SimMachine MachineOf(const Target& target) {
   return {target.sms,         target.copied_bytes, target.cache_bytes, target.sm_ring_bytes,
-          target.behind_wait, target.ticket,       target.arrival};
+          target.behind_wait, target.ticket,       target.arrival,     target.link_bytes};
 }
 
 SimStep StepOf(const Module& module, const Kernel& kernel, const CallCost& call,

@@ -44,6 +44,9 @@ struct Target {
   double flight;          // from the issue of a slot's copy to its last byte
   double behind_wait;     // from what says what to copy to the first bytes of it
   PerSignal signal;       // from a stored result to whoever waits for it
+  PerSignal link;         // more, from a peer
+  PerSignal each_link;    // and more, for each further peer
+  double link_bytes;      // that all SMs store at peers
   double cta_signal;      // the same inside of an SM, by counters in its shared memory
   double launch_signal;   // the same from the end of a launch to the next one
   double launch_start;    // from the end of a CTA to the start of the next launch's on its SM

@@ -157,13 +157,16 @@ graph @g(%x: f32[shard tp, batch], %z: out f32[batch]) {
   call @twice(%y, %z) wait (i) => %added[i];
 }
 )",
-                            2, 1);
+                            2, 2);
   const std::vector<CallCost> calls = scheduled.Cost().calls;
   REQUIRE(calls.size() == 3);
   const PerSignal signal{1, 10}, of_peer{2, 3};
   CHECK(SlowestEdge(calls[0], signal, of_peer) == 0);
   CHECK(SlowestEdge(calls[1], signal, of_peer) == 30);
   CHECK(SlowestEdge(calls[2], signal, of_peer) == 10);
+  // Each rank stores two floats at the other one; what it has for itself takes no link.
+  CHECK(calls[0].sent_bytes == 2 * 4);
+  CHECK(calls[1].sent_bytes == 0);
 }
 
 TEST_CASE("parts that share an axis unevenly read it once, and pages no more than what they hold") {

@@ -141,6 +141,15 @@ TEST_CASE("consumers that move bytes to and from memory are as slow as it, and l
   CHECK(run.tasks[1].ended == Approx(4));
 }
 
+TEST_CASE("what is stored at peers takes its time on the link, which all SMs share") {
+  SimProgram program = Machine(2);
+  program.machine.link_rate = 50;
+  program.steps = {{}};
+  program.tasks = {{.step = 0, .sm = 0, .work = {.us = 1, .sent = 100}},
+                   {.step = 0, .sm = 1, .work = {.us = 1, .sent = 100}}};
+  CHECK(Play(program).makespan == Approx(4));
+}
+
 TEST_CASE("a task without work takes no time at all") {
   SimProgram program = Machine(1);
   program.steps = {{.start = 0.5, .finish = 0.25}};
