@@ -236,6 +236,11 @@ void AddSimCommand(CLI::App& app, Command& command, SimOptions& options) {
   CLI::App* sim = app.add_subcommand(
       "sim", "Play a schedule on a target, and say how long it takes and what waits for what");
   AddQuery(sim, options);
+  sim->add_option("--hosts", options.hosts,
+                  "Divide the ranks among so many hosts, with NCCL between them")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   sim->add_option("--trace", options.trace, "Write what runs when, for Perfetto")
       ->type_name("FILE");
   sim->add_flag("--json", options.json, "As JSON");

@@ -150,6 +150,7 @@ struct ExplainOptions : QueryOptions {
 };
 
 struct SimOptions : QueryOptions {
+  int64_t hosts = 1;  // among which the ranks are divided
   std::string trace;  // where to write it; empty: nowhere
   bool json = false;
 };

@@ -8,6 +8,7 @@
 #include "driver/commands.h"
 #include "driver/kernel_selection.h"
 #include "driver/scheduled_program.h"
+#include "ir/peers.h"
 #include "report/sim_report.h"
 #include "simulator/kernel_cost.h"
 #include "simulator/trace_of.h"
@@ -16,21 +17,27 @@
 namespace etc {
 namespace {
 
-/// Nothing where the routing does not fit, which it says.
-std::optional<SimulatedKernel> Played(const Module& module, KernelId id, Env sizes,
-                                      const Target& target,
-                                      const std::map<std::string, int64_t>& values,
-                                      const std::optional<Routing>& routing,
+/// The kernel on a rank of one of so many hosts. Nothing where the routing does not fit, which it
+/// says.
+std::optional<SimulatedKernel> Played(const ScheduledProgram& program, KernelId id, Env sizes,
+                                      const Target& one_host, int64_t hosts,
                                       std::string* mismatch) {
+  const Module& module = *program.module;
   const Kernel& kernel = module.kernels[id];
+  const int64_t ranks = RanksAt(module, sizes);
+  const Target target = hosts == 1 ? one_host : OverHosts(one_host, hosts, ranks);
   SimulatedKernel played{id, std::move(sizes), {}, {}};
-  played.calls = CountCalls(module, kernel, played.sizes, target, values, Edges::Scheduled);
-  if (routing) {
-    played.routing = CostOfRouting(module, kernel, played.calls, played.sizes, *routing, mismatch);
+  played.calls = CountCalls(module, kernel, played.sizes, target, program.values, Edges::Scheduled);
+  if (program.routing) {
+    played.routing =
+        CostOfRouting(module, kernel, played.calls, played.sizes, *program.routing, mismatch);
     if (!played.routing) {
       return std::nullopt;
     }
     ApplyRouting(*played.routing, played.calls);
+  }
+  if (hosts > 1) {
+    SumByNetwork(ranks, played.calls);
   }
   FindSpills(target, played.calls);
   played.simulation =
@@ -47,13 +54,22 @@ ExitCode Execute(const SimOptions& options) {
     return session.Finish();
   }
   const auto& [module, sizes, values, routing] = *program;
-  const Target& target = *options.lowering.schedule.target;
+  const Target& one_host = *options.lowering.schedule.target;
   KernelSelection selection(*module, {options.graph, sizes, values}, session.diagnostics());
-  SimReport report{*module, target, sizes, values, {}, options.routing};
+  SimReport report{*module, one_host, sizes, values, {}, options.routing, options.hosts};
   trace::Trace trace;
   for (KernelId id : selection.Select()) {
     std::string mismatch;
-    auto played = Played(*module, id, selection.SizesOf(id), target, values, routing, &mismatch);
+    Env kernel_sizes = selection.SizesOf(id);
+    const int64_t ranks = RanksAt(*module, kernel_sizes);
+    if (ranks % options.hosts != 0) {
+      session.diagnostics().Error(
+          DiagnosticKind::CommandLine, {},
+          fmt::format("`--hosts {}`: {} rank{} cannot be divided among so many", options.hosts,
+                      ranks, ranks == 1 ? "" : "s"));
+      return session.Finish();
+    }
+    auto played = Played(*program, id, std::move(kernel_sizes), one_host, options.hosts, &mismatch);
     if (!played) {
       ReportMismatch(options, mismatch, session);
       return session.Finish();

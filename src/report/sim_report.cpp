@@ -51,8 +51,9 @@ std::string KernelText(const SimReport& report, const SimulatedKernel& kernel) {
   for (const auto& [name, value] : report.values) {
     text += fmt::format(", %{} = {}", name, value);
   }
-  text += fmt::format(", on {} SMs of an {}{}\n", report.target.sms, report.target.product,
-                      report.target.measured ? "" : " (published figures, not measured)");
+  text += fmt::format(", on {} SMs of an {}{}{}\n", report.target.sms, report.target.product,
+                      report.target.measured ? "" : " (published figures, not measured)",
+                      report.hosts == 1 ? "" : fmt::format(", on {} hosts", report.hosts));
   if (kernel.routing) {
     text +=
         fmt::format("  routing    {}: {} tokens, {:.1f} of {} experts in a layer\n", report.routing,

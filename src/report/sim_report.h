@@ -28,6 +28,7 @@ struct SimReport {
   std::map<std::string, int64_t> values;  // the same, by integer parameter
   std::vector<SimulatedKernel> kernels;
   std::string routing = {};  // as it was asked for
+  int64_t hosts = 1;
 };
 
 std::string SimText(const SimReport& report);

@@ -211,6 +211,20 @@ void FindSpills(const Target& target, std::vector<CallCost>& calls) {
   }
 }
 
+void SumByNetwork(int64_t ranks, std::vector<CallCost>& calls) {
+  for (CallCost& call : calls) {
+    double before = call.fetched_bytes;
+    for (const EdgeCost& edge : call.edges) {
+      if (edge.of_peers) {
+        double& bytes = call.fetches[edge.tensor];
+        call.fetched_bytes -= bytes - bytes / static_cast<double>(ranks);
+        bytes /= static_cast<double>(ranks);
+      }
+    }
+    call.first_bytes *= before > 0 ? call.fetched_bytes / before : 1;
+  }
+}
+
 std::string_view Spelling(Mechanism mechanism) {
   switch (mechanism) {
     case Mechanism::None:

@@ -113,6 +113,10 @@ double SlowestEdge(const CallCost& call, const PerSignal& signal, const PerSigna
 /// meanwhile is more than L2 holds: other copies are the first that L2 gives up.
 void FindSpills(const Target& target, std::vector<CallCost>& calls);
 
+/// Each tensor that `ranks` ranks write for each other is read as if it were one of their parts,
+/// which NCCL has made of all.
+void SumByNetwork(int64_t ranks, std::vector<CallCost>& calls);
+
 /// How the edges of a kernel are known.
 enum class Edges {
   Scheduled,  // by its flagged buffers, waits and events

@@ -1,5 +1,7 @@
 #include "target/target.h"
 
+#include <cmath>
+
 namespace etc {
 namespace {
 
@@ -31,6 +33,7 @@ Target H200() {
       .link = {.flag_in_data = 0.9, .counter = 1.0},
       .each_link = {.flag_in_data = 0.25, .counter = 1.2},
       .link_bytes = 370e3,
+      .network_bytes = 50e3,
       .cta_signal = 0.2,
       .launch_signal = 0.89,
       .launch_start = 0.35,
@@ -80,6 +83,23 @@ Target H100() {
 const std::vector<Target>& Targets() {
   static const std::vector<Target> kTargets = {H200(), H100()};
   return kTargets;
+}
+
+Target OverHosts(const Target& target, int64_t hosts, int64_t ranks) {
+  constexpr double kBase = 4.4, kLink = 1.8 * 0.52, kNetwork = 5;
+  const auto of_host = static_cast<double>(ranks / hosts);
+  const double all_reduce =
+      kBase + 2 * (kLink * (of_host - 1) + kNetwork * std::log2(static_cast<double>(hosts)));
+  // The launch in front ends, NCCL's begins, and so does the one behind.
+  const double latency = all_reduce + 2 * (target.launch_signal + target.launch_start);
+  Target over = target;
+  over.link = {.flag_in_data = latency - target.signal.flag_in_data,
+               .counter = latency - target.signal.counter};
+  over.each_link = {.flag_in_data = 0, .counter = 0};
+  // An all-reduce of bf16 sends and gets each value twice, 4 bytes in all. What a rank stores for
+  // it at its peers are floats, once for each of them.
+  over.link_bytes = target.network_bytes * static_cast<double>(ranks - 1);
+  return over;
 }
 
 const Target* FindTarget(std::string_view name) {

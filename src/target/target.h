@@ -47,6 +47,7 @@ struct Target {
   PerSignal link;         // more, from a peer
   PerSignal each_link;    // and more, for each further peer
   double link_bytes;      // that all SMs store at peers
+  double network_bytes;   // the same at ranks of other hosts
   double cta_signal;      // the same inside of an SM, by counters in its shared memory
   double launch_signal;   // the same from the end of a launch to the next one
   double launch_start;    // from the end of a CTA to the start of the next launch's on its SM
@@ -85,6 +86,15 @@ struct Target {
 /// The first one is the default.
 const std::vector<Target>& Targets();
 inline const Target& DefaultTarget() { return Targets().front(); }
+
+/// The target as a rank of several equal hosts sees it, where what all ranks sum up is an
+/// all-reduce by NCCL between two launches. `ranks` are those of all hosts, of which each has its
+/// own adapter.
+///
+/// The latency is that of NCCL's trees and its LL protocol by NCCL's own model
+/// (`src/graph/tuning.cc` of its sources): 4.4 + 2 (0.94 (ranks of a host - 1) + 5 log2(hosts))
+/// microseconds.
+Target OverHosts(const Target& target, int64_t hosts, int64_t ranks);
 
 /// The target of that name, or null.
 const Target* FindTarget(std::string_view name);
