@@ -113,8 +113,8 @@ bool DeriveForRanks(Module& module, GraphId id, const ScheduleOptions& options,
   for (size_t i = 0; i + 1 < numbers.size(); ++i) {
     if (!OrderAll(module, id, numbers[i])) {
       diagnostics.Error(DiagnosticKind::Unsupported, graph.range,
-                        fmt::format("the events derived for `@{}` on {} ranks do not serve {}; "
-                                    "`-D {}={}` derives them for these alone",
+                        fmt::format("the events derived for `@{}` on {} ranks do not serve {}: "
+                                    "write them, or have `-D {}={}` derive them for these alone",
                                     graph.name, numbers.back(), numbers[i],
                                     module.symbols[module.mesh->size].name, numbers[i]));
       return false;
