@@ -145,15 +145,41 @@ class Finder {
     for (const std::string& factor : counts_) {
       count += (count.empty() ? "" : " * ") + (counts_.size() > 1 ? Factor(factor) : factor);
     }
-    std::string name = Name();
-    auto indices = [](const std::vector<std::string>& all) {
-      return all.empty() ? "" : fmt::format("[{}]", fmt::join(all, ", "));
+    count = count.empty() ? "1" : count;
+    auto wait = [&](const std::string& name) {
+      return fmt::format("wait ({}) => %{}{}{}", fmt::join(y_names, ", "), name, Indices(waited_),
+                         guard_);
     };
-    return {
-        fmt::format("event %{}{} count {};", name, indices(extents_), count.empty() ? "1" : count),
-        fmt::format("notify ({}) => %{}{}", fmt::join(x_names, ", "), name, indices(notified_)),
-        fmt::format("wait ({}) => %{}{}{}", fmt::join(y_names, ", "), name, indices(waited_),
-                    guard_)};
+    for (const TaskEdge& notify : x_.notifies) {
+      if (IsAlike(notify, x_names, count)) {
+        return {"", "", wait(module_.events[notify.ref->event].name)};
+      }
+    }
+    std::string name = Name();
+    return {fmt::format("event %{}{} count {};", name, Indices(extents_), count),
+            fmt::format("notify ({}) => %{}{}", fmt::join(x_names, ", "), name, Indices(notified_)),
+            wait(name)};
+  }
+
+  static std::string Indices(const std::vector<std::string>& all) {
+    return all.empty() ? "" : fmt::format("[{}]", fmt::join(all, ", "));
+  }
+
+  /// Whether the first call notifies an event of the same shape and count in the same way.
+  bool IsAlike(const TaskEdge& notify, const std::vector<std::string>& x_names,
+               const std::string& count) const {
+    const Event& event = module_.events[notify.ref->event];
+    std::vector<std::string> extents, indices;
+    for (const EventDim& dim : event.dims) {
+      extents.push_back(Print(module_, dim.extent));
+    }
+    for (const std::string& index : notified_) {
+      auto k =
+          static_cast<size_t>(std::find(x_names.begin(), x_names.end(), index) - x_names.begin());
+      indices.push_back(k < notify.coords.size() ? module_.symbols[notify.coords[k]].name : index);
+    }
+    return extents == extents_ && Print(module_, event.count) == count &&
+           Print(module_, *notify.ref) == fmt::format("%{}{}", event.name, Indices(indices));
   }
 
   std::string Name() const {

@@ -9,8 +9,8 @@
 namespace etc {
 
 struct MissingEvent {
-  std::string declaration;  // `event %f_done[n] count 4;`
-  std::string notify;       // `notify (i, j) => %f_done[i]`
+  std::string declaration;  // `event %f_done[n] count 4;`, empty where there is such an event
+  std::string notify;       // `notify (i, j) => %f_done[i]`, empty where the first call has it
   std::string wait;         // `wait (i) => %f_done[i]`
 };
 

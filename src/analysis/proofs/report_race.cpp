@@ -80,11 +80,13 @@ class RaceReport::Writer {
       event = FindMissingEvent(unknowns_, x, y, conflict, open_set);
     }
     if (event) {
-      here += fmt::format("; add `{}` and, before it, `{}`", event->notify, event->declaration);
+      if (!event->notify.empty()) {
+        here += fmt::format("; add `{}` and, before it, `{}`", event->notify, event->declaration);
+        error->fix = {{x.statement.begin, event->declaration, true},
+                      {x.range.end - 1, " " + event->notify}};
+      }
       missing += fmt::format("; add `{}`", event->wait);
-      error->fix = {{x.statement.begin, event->declaration, true},
-                    {x.range.end - 1, " " + event->notify},
-                    {y.range.end - 1, " " + event->wait}};
+      error->fix.push_back({y.range.end - 1, " " + event->wait});
     }
     error->notes.push_back({x.range, here});
     error->notes.push_back({y.range, missing});
