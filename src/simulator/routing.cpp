@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/body_visitor.h"
+#include "ir/peers.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"
 
@@ -61,11 +62,16 @@ class ChoiceFinder : BodyVisitor {
 /// itself, or where data give an expert its tasks, at a coordinate.
 class ExpertReads : BodyVisitor {
  public:
-  ExpertReads(const Sizes& sizes, const Device& device, int64_t experts)
-      : BodyVisitor(sizes.module), sizes_(sizes), module_(sizes.module), experts_(experts) {
+  /// Of `experts` that tokens choose from, those of a rank are `own`.
+  ExpertReads(const Sizes& sizes, const Device& device, int64_t experts, int64_t own)
+      : BodyVisitor(sizes.module),
+        sizes_(sizes),
+        module_(sizes.module),
+        experts_(experts),
+        own_(own) {
     if (ReadsTensor(module_, device.tasks)) {
       for (const Axis& axis : device.tasks) {
-        if (sizes_.Of(axis.hi) == experts) {
+        if (sizes_.Of(axis.hi) == own) {
           coordinates_.insert(axis.var);
         }
       }
@@ -88,7 +94,7 @@ class ExpertReads : BodyVisitor {
     }
     inside();
   }
-  /// An integer that is counted over all experts is one that the body has chosen.
+  /// An integer that is counted over experts is one that the body has chosen.
   void OnLet(const Let& let) override {
     if (KindOf(module_, let.value) != ValueKind::Int) {
       return;
@@ -98,7 +104,8 @@ class ExpertReads : BodyVisitor {
       const auto* reduce = std::get_if<Reduce>(&module_.exprs[id]);
       bool counts = reduce != nullptr &&
                     std::any_of(reduce->axes.begin(), reduce->axes.end(), [&](const Axis& axis) {
-                      return sizes_.Of(axis.hi) - sizes_.Of(axis.lo) == experts_;
+                      int64_t extent = sizes_.Of(axis.hi) - sizes_.Of(axis.lo);
+                      return extent == experts_ || extent == own_;
                     });
       if (counts || (ref != nullptr && chosen_.contains(ref->symbol))) {
         chosen_.insert(let.symbol);
@@ -115,10 +122,10 @@ class ExpertReads : BodyVisitor {
       const auto* load = std::get_if<Load>(&index);
       const auto* ref = std::get_if<SymbolRef>(&index);
       bool listed = load != nullptr && module_.tensors[load->tensor].value_hi &&
-                    sizes_.Of(module_.tensors[load->tensor].value_hi) == experts_;
+                    sizes_.Of(module_.tensors[load->tensor].value_hi) == own_;
       bool named =
           ref != nullptr && (coordinates_.contains(ref->symbol) || chosen_.contains(ref->symbol));
-      if (sizes_.Of(tensor.shape[axis]) == experts_ && (listed || named)) {
+      if (sizes_.Of(tensor.shape[axis]) == own_ && (listed || named)) {
         tensors.insert(element.tensor);
         if (listed) {
           list = sizes_.Of(module_.tensors[load->tensor].shape.front());
@@ -130,7 +137,7 @@ class ExpertReads : BodyVisitor {
 
   const Sizes& sizes_;
   const Module& module_;
-  int64_t experts_;
+  int64_t experts_, own_;
   std::set<SymbolId> coordinates_, chosen_;
 };
 
@@ -174,7 +181,9 @@ bool FindRouter(const Module& module, const std::vector<CallCost>& calls, const 
     const Device& device = module.devices[share.callee];
     ChoiceFinder choice(sizes, device, device.tasks);
     if (choice.of > 1 && choice.takes > 0) {
-      bool reads_experts = !ExpertReads(sizes, device, choice.of).tensors.empty();
+      const int64_t own = choice.of / RanksAt(module, sizes.dims);
+      bool reads_experts = !ExpertReads(sizes, device, choice.of, choice.of).tensors.empty() ||
+                           !ExpertReads(sizes, device, choice.of, own).tensors.empty();
       found->router = i;
       found->tokens = reads_experts ? ChoiceFinder(sizes, device, {}).times : choice.times;
       found->chosen = choice.takes;
@@ -215,12 +224,34 @@ double MeanPlaces(const std::vector<std::vector<Place>>& lists) {
   return static_cast<double>(places) / static_cast<double>(std::max<size_t>(lists.size(), 1));
 }
 
-std::vector<std::vector<Place>> ListsOf(const RoutingCost& routing, int64_t tokens_at_once) {
+/// The places of each layer. Of experts that ranks have apart, those of the rank with most experts
+/// in use, for which the others wait.
+std::vector<std::vector<Place>> ListsOf(const RoutingCost& routing, const RoutedCall& call) {
   std::vector<std::vector<Place>> lists;
-  for (const std::vector<int64_t>& tokens_of_layer : routing.tokens_of) {
-    lists.push_back(PlacesOf(tokens_of_layer, tokens_at_once));
+  for (const std::vector<int64_t>& all : routing.tokens_of) {
+    std::vector<int64_t> busiest;
+    for (auto first = all.begin(); first != all.end(); first += call.experts) {
+      std::vector<int64_t> own(first, first + call.experts);
+      auto unused = [](const std::vector<int64_t>& tokens) {
+        return std::count(tokens.begin(), tokens.end(), 0);
+      };
+      if (busiest.empty() || unused(own) < unused(busiest)) {
+        busiest = std::move(own);
+      }
+    }
+    lists.push_back(PlacesOf(busiest, call.tokens_at_once));
   }
   return lists;
+}
+
+/// The experts in use, in the mean of all layers.
+double MeanDistinct(const std::vector<std::vector<Place>>& lists) {
+  int64_t distinct = 0;
+  for (const std::vector<Place>& list : lists) {
+    distinct +=
+        std::count_if(list.begin(), list.end(), [](const Place& place) { return place.is_first; });
+  }
+  return static_cast<double>(distinct) / static_cast<double>(std::max<size_t>(lists.size(), 1));
 }
 
 /// Of each layer; nothing, and a message, where the choices are not those of so many tokens.
@@ -279,22 +310,26 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
   for (int64_t distinct : found.distinct) {
     sum += static_cast<double>(distinct);
   }
-  found.mean_distinct =
-      found.distinct.empty() ? 0 : sum / static_cast<double>(found.distinct.size());
+  auto layers = static_cast<double>(std::max<size_t>(found.distinct.size(), 1));
+  found.mean_distinct = sum / layers;
+  const int64_t of_rank = found.experts / RanksAt(module, dims);
   for (size_t i = 0; i < calls.size(); ++i) {
     const auto& share = std::get<Share>(module.nodes[calls[i].share]);
     const Device& device = module.devices[share.callee];
-    ExpertReads reads(sizes, device, found.experts);
+    RoutedCall call{i, {}, found.experts};
+    ExpertReads all(sizes, device, found.experts, found.experts);
+    ExpertReads own(sizes, device, found.experts, of_rank);
+    ExpertReads& reads = all.tensors.empty() ? own : all;
     if (reads.tensors.empty()) {
       continue;
     }
-    RoutedCall call{i};
+    call.experts = all.tensors.empty() ? of_rank : found.experts;
     for (TensorId id : reads.tensors) {
       double bytes = static_cast<double>(SizeInBytes(module.tensors[id].type));
       for (ExprId extent : module.tensors[id].shape) {
         bytes *= static_cast<double>(sizes.Of(extent));
       }
-      call.expert_bytes += bytes / static_cast<double>(found.experts);
+      call.expert_bytes += bytes / static_cast<double>(call.experts);
       size_t param = static_cast<size_t>(std::find(device.params.begin(), device.params.end(), id) -
                                          device.params.begin());
       call.tensors.push_back(share.args[param].tensor);
@@ -314,13 +349,13 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
         if (is_place && extent > 0) {
           call.places = extent;
           call.tasks_of_place = inner;
-          double taken = MeanPlaces(ListsOf(found, call.tokens_at_once));
+          double taken = MeanPlaces(ListsOf(found, call));
           *call.tasks *= std::min(taken / static_cast<double>(extent), 1.0);
         }
         inner *= extent;
       }
     }
-    found.bytes += sum * call.expert_bytes;
+    found.bytes += MeanDistinct(ListsOf(found, call)) * layers * call.expert_bytes;
     found.calls.push_back(std::move(call));
   }
   return found;
@@ -329,11 +364,11 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
 void ApplyRouting(const RoutingCost& routing, std::vector<CallCost>& calls) {
   for (const RoutedCall& routed : routing.calls) {
     CallCost& call = calls[routed.call];
-    call.streamed_bytes = call.copied_bytes = routed.expert_bytes * routing.mean_distinct;
+    std::vector<std::vector<Place>> lists = ListsOf(routing, routed);
+    call.streamed_bytes = call.copied_bytes = routed.expert_bytes * MeanDistinct(lists);
     if (routed.places == 0) {
       continue;
     }
-    std::vector<std::vector<Place>> lists = ListsOf(routing, routed.tokens_at_once);
     double taken = MeanPlaces(lists), sizes = 0;
     for (const std::vector<Place>& list : lists) {
       for (const Place& place : list) {

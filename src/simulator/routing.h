@@ -24,7 +24,8 @@ struct Routing {
 struct RoutedCall {
   size_t call;  // its place among those of the kernel
   std::vector<TensorId> tensors = {};
-  double expert_bytes = 0;     // that it reads of one expert in an iteration
+  int64_t experts = 0;         // that it has, all or those of its rank
+  double expert_bytes = 0;     // that it reads of one of them in an iteration
   int64_t tokens_at_once = 0;  // of one expert, in one place of a list; 0: all
   int64_t places = 0;          // of a list, or of a sum over used experts; 0: there is none
   int64_t tasks_of_place = 0;  // which follow each other; 0: each task has all places
