@@ -7,139 +7,12 @@
 #include <random>
 #include <set>
 
-#include "ir/body_visitor.h"
 #include "ir/peers.h"
-#include "ir/task_count.h"
 #include "ir/walk.h"
+#include "simulator/expert_reads.h"
 
 namespace etc {
 namespace {
-
-constexpr int64_t kMostTokens = 1 << 24;
-
-/// Evaluates at the sizes of a launch.
-struct Sizes {
-  const Module& module;
-  const Env& dims;
-  DimRanges ranges;
-
-  int64_t Of(ExprId id) const { return id ? EvaluateInt(module, id, dims, ranges).value_or(0) : 0; }
-};
-
-/// The first `topk` of a body that chooses by index: how often all tasks run it, of how many, and
-/// how many it takes.
-class ChoiceFinder : BodyVisitor {
- public:
-  /// Around the body are the axes of the tasks, or none where all tasks choose the same.
-  ChoiceFinder(const Sizes& sizes, const Device& device, std::vector<Axis> axes)
-      : BodyVisitor(sizes.module), sizes_(sizes), axes_(std::move(axes)) {
-    VisitBlock(device.body);
-  }
-  int64_t times = 0, of = 0, takes = 0;
-
- private:
-  void AroundLoop(StmtId, const For& loop, const Inside& inside) override {
-    size_t outside = axes_.size();
-    axes_.insert(axes_.end(), loop.axes.begin(), loop.axes.end());
-    inside();
-    axes_.resize(outside);
-  }
-  void AroundRanks(StmtId, const TopK& topk, const Inside& inside) override {
-    if (of == 0) {
-      times =
-          TaskCountAt(sizes_.module, axes_, sizes_.dims, sizes_.ranges, kMostTokens).value_or(0);
-      of = sizes_.Of(topk.axis.hi) - sizes_.Of(topk.axis.lo);
-      takes = sizes_.Of(topk.rank.hi) - sizes_.Of(topk.rank.lo);
-    }
-    inside();
-  }
-
-  const Sizes& sizes_;
-  std::vector<Axis> axes_;  // of the tasks, and of the loops around
-};
-
-/// Which parameters a body reads at an expert: at what it has read from a list or has chosen
-/// itself, or where data give an expert its tasks, at a coordinate.
-class ExpertReads : BodyVisitor {
- public:
-  /// Of `experts` that tokens choose from, those of a rank are `own`.
-  ExpertReads(const Sizes& sizes, const Device& device, int64_t experts, int64_t own)
-      : BodyVisitor(sizes.module),
-        sizes_(sizes),
-        module_(sizes.module),
-        experts_(experts),
-        own_(own) {
-    if (ReadsTensor(module_, device.tasks)) {
-      for (const Axis& axis : device.tasks) {
-        if (sizes_.Of(axis.hi) == own) {
-          coordinates_.insert(axis.var);
-        }
-      }
-    }
-    VisitBlock(device.body);
-  }
-  std::set<TensorId> tensors;
-  std::vector<ExprId> places;  // in the list
-  int64_t list = 0;            // that the list may have
-  int64_t tokens_at_once = 0;  // that loops over the tokens of a place may have; 0: there are none
-
- private:
-  /// A loop whose bound stands in a list is one over the tokens of a place.
-  void AroundLoop(StmtId, const For& loop, const Inside& inside) override {
-    for (const Axis& axis : loop.axes) {
-      const auto* bound = std::get_if<Load>(&module_.exprs[axis.hi]);
-      if (bound != nullptr && module_.tensors[bound->tensor].value_hi) {
-        tokens_at_once = sizes_.Of(module_.tensors[bound->tensor].value_hi) - 1;
-      }
-    }
-    inside();
-  }
-  /// An integer that is counted over experts is one that the body has chosen.
-  void OnLet(const Let& let) override {
-    if (KindOf(module_, let.value) != ValueKind::Int) {
-      return;
-    }
-    VisitExprs(module_, let.value, [&](ExprId id) {
-      const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
-      const auto* reduce = std::get_if<Reduce>(&module_.exprs[id]);
-      bool counts = reduce != nullptr &&
-                    std::any_of(reduce->axes.begin(), reduce->axes.end(), [&](const Axis& axis) {
-                      int64_t extent = sizes_.Of(axis.hi) - sizes_.Of(axis.lo);
-                      return extent == experts_ || extent == own_;
-                    });
-      if (counts || (ref != nullptr && chosen_.contains(ref->symbol))) {
-        chosen_.insert(let.symbol);
-      }
-    });
-  }
-  void OnElement(const BodyElement& element) override {
-    const Tensor& tensor = module_.tensors[element.tensor];
-    if (element.IsWrite() || tensor.kind != TensorKind::Param || tensor.shape.size() < 2) {
-      return;
-    }
-    for (size_t axis = 0; axis < element.indices.size(); ++axis) {
-      const Expr& index = module_.exprs[element.indices[axis]];
-      const auto* load = std::get_if<Load>(&index);
-      const auto* ref = std::get_if<SymbolRef>(&index);
-      bool listed = load != nullptr && module_.tensors[load->tensor].value_hi &&
-                    sizes_.Of(module_.tensors[load->tensor].value_hi) == own_;
-      bool named =
-          ref != nullptr && (coordinates_.contains(ref->symbol) || chosen_.contains(ref->symbol));
-      if (sizes_.Of(tensor.shape[axis]) == own_ && (listed || named)) {
-        tensors.insert(element.tensor);
-        if (listed) {
-          list = sizes_.Of(module_.tensors[load->tensor].shape.front());
-          places.insert(places.end(), load->indices.begin(), load->indices.end());
-        }
-      }
-    }
-  }
-
-  const Sizes& sizes_;
-  const Module& module_;
-  int64_t experts_, own_;
-  std::set<SymbolId> coordinates_, chosen_;
-};
 
 /// The same on every machine.
 class Draw {
@@ -174,7 +47,7 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-bool FindRouter(const Module& module, const std::vector<CallCost>& calls, const Sizes& sizes,
+bool FindRouter(const Module& module, const std::vector<CallCost>& calls, const RoutingSizes& sizes,
                 RoutingCost* found) {
   for (size_t i = 0; i < calls.size(); ++i) {
     const auto& share = std::get<Share>(module.nodes[calls[i].share]);
@@ -297,7 +170,7 @@ bool CountDistinct(const Routing& routing, int64_t layers, RoutingCost* found,
 std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& kernel,
                                          const std::vector<CallCost>& calls, const Env& dims,
                                          const Routing& routing, std::string* mismatch) {
-  Sizes sizes{module, dims, RangesOf(module, kernel)};
+  RoutingSizes sizes{module, dims, RangesOf(module, kernel)};
   RoutingCost found;
   if (!FindRouter(module, calls, sizes, &found)) {
     *mismatch = fmt::format("no call of kernel `@{}` chooses by `topk`", kernel.name);
