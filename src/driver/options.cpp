@@ -169,6 +169,9 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
                   "summary")
       ->type_name("FILE");
   run->callback([&] {
+    if (options.profile == "-" && options.check) {
+      throw CLI::ValidationError("`--profile -` and `--check` both print to standard output");
+    }
     options.lowering.schedule.profile = !options.profile.empty();
     command = options;
   });
@@ -245,7 +248,12 @@ void AddSimCommand(CLI::App& app, Command& command, SimOptions& options) {
       ->type_name("FILE");
   sim->add_flag("--json", options.json, "As JSON");
   AddLowering(sim, options.lowering);
-  sim->callback([&] { command = options; });
+  sim->callback([&] {
+    if (options.trace == "-" && options.json) {
+      throw CLI::ValidationError("`--trace -` and `--json` both print to standard output");
+    }
+    command = options;
+  });
 }
 
 void AddPackCommand(CLI::App& app, Command& command, PackOptions& options) {

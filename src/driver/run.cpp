@@ -55,7 +55,7 @@ class RunJob {
         return false;
       }
     }
-    if (!options_.profile.empty() && options_.profile != "-" &&
+    if (!options_.profile.empty() && !TraceIsOutput() &&
         !CheckFolder(options_.profile, session_.diagnostics())) {
       return false;
     }
@@ -348,8 +348,11 @@ class RunJob {
       }
     }
     return WriteFiles(files, session_.diagnostics()) &&
-           WriteStdout(report_, session_.diagnostics());
+           (TraceIsOutput() || WriteStdout(report_, session_.diagnostics()));
   }
+
+  /// Then nothing else is, so that the trace can be read.
+  bool TraceIsOutput() const { return options_.profile == "-"; }
 
   /// Of the last launch.
   bool WriteProfile(Launcher& launcher) {
@@ -358,8 +361,7 @@ class RunJob {
     }
     const LaunchProfile profile = launcher.instance().Profile();
     return WriteText(options_.profile, profile.Json(), session_.diagnostics()) &&
-           (options_.profile == "-" ||
-            WriteStdout(profile.Describe().summary, session_.diagnostics()));
+           (TraceIsOutput() || WriteStdout(profile.Describe().summary, session_.diagnostics()));
   }
 
   const RunOptions& options_;

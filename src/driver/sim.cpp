@@ -87,7 +87,9 @@ ExitCode Execute(const SimOptions& options) {
     report.kernels.push_back(std::move(*played));
   }
   if (!report.kernels.empty()) {
-    bool ok = WriteStdout(options.json ? SimJson(report) : SimText(report), session.diagnostics());
+    // A trace on standard output stands there alone, so that it can be read.
+    bool ok = options.trace == "-" ||
+              WriteStdout(options.json ? SimJson(report) : SimText(report), session.diagnostics());
     if (ok && !options.trace.empty()) {
       (void)WriteText(options.trace, trace::ToJson(trace), session.diagnostics());
     }
