@@ -90,7 +90,7 @@ bool Fits(const Tuning& tuning, const Module& module, const std::string& origin,
 /// A program's own function may have the name of an operator of the library, and other options.
 std::optional<Answer> InLibrary(const Tuning& tuning, const std::string& target,
                                 const Question& question) {
-  auto answer = Find(tuning, target, question, "");
+  auto answer = Find(tuning, {target}, question, "");
   bool usable =
       answer && std::any_of(question.options.begin(), question.options.end(),
                             [&](const Option& one) { return one.name == answer->option; });
@@ -130,9 +130,9 @@ std::optional<Advise> Adviser(const Module& module, const SourceOptions& options
     if (!tuning || !Fits(*tuning, module, options.tuning, diagnostics)) {
       return std::nullopt;
     }
-    advise = [tuning = std::move(*tuning), target = std::string(options.target->name),
+    advise = [tuning = std::move(*tuning), targets = TuningTargets(options),
               origin = options.tuning, library = std::move(advise)](const Question& question) {
-      auto answer = Find(tuning, target, question, origin);
+      auto answer = Find(tuning, targets, question, origin);
       return answer || !library ? answer : library(question);
     };
   }

@@ -21,6 +21,7 @@ struct SourceOptions {
   std::vector<std::string> arrays;        // parameters that are arrays of tensors
   std::vector<std::string> include_dirs;  // of imported files and of the headers of impls
   const Target* target = &DefaultTarget();
+  bool for_host = false;       // the program will run there, whose measurements hold then
   std::string tuning;          // a file's name, or empty
   bool library_tuning = true;  // what is built into etc for the target, behind the file
   ChooseBy choose_by = ChooseBy::Formula;

@@ -129,6 +129,14 @@ std::string TuningText(const Tuning& tuning) {
   return fmt::format("{{\n  \"tuning\": {},\n  \"entries\": [\n{}\n  ]\n}}\n", kVersion, entries);
 }
 
+std::vector<std::string> TuningTargets(const SourceOptions& source) {
+  std::vector<std::string> targets = {std::string(source.target->name)};
+  if (source.for_host) {
+    targets.emplace(targets.begin(), kHostTarget);
+  }
+  return targets;
+}
+
 void Set(Tuning& tuning, const std::string& target, const Question& question,
          const std::string& option) {
   auto same = [&](const TuningEntry& entry) {
@@ -143,14 +151,16 @@ void Set(Tuning& tuning, const std::string& target, const Question& question,
   found->choose[question.parameter] = option;
 }
 
-std::optional<Answer> Find(const Tuning& tuning, const std::string& target,
+std::optional<Answer> Find(const Tuning& tuning, const std::vector<std::string>& targets,
                            const Question& question, const std::string& origin) {
-  for (const TuningEntry& entry : tuning.entries) {
-    auto choose = entry.choose.find(question.parameter);
-    if (choose != entry.choose.end() && entry.target == target &&
-        entry.function == question.function && HasShape(entry, question) &&
-        Holds(entry, question)) {
-      return Answer{choose->second, Decider::Tuning, origin};
+  for (const std::string& target : targets) {
+    for (const TuningEntry& entry : tuning.entries) {
+      auto choose = entry.choose.find(question.parameter);
+      if (choose != entry.choose.end() && entry.target == target &&
+          entry.function == question.function && HasShape(entry, question) &&
+          Holds(entry, question)) {
+        return Answer{choose->second, Decider::Tuning, origin};
+      }
     }
   }
   return std::nullopt;

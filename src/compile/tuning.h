@@ -7,14 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include "compile/options.h"
 #include "expand/decisions.h"
 #include "support/diagnostics.h"
 
 namespace etc {
 
+/// The target of what was measured on the host. It holds for programs that run there.
+inline constexpr std::string_view kHostTarget = "host";
+
 /// For one function, at one shape, in one range of sizes, on one target.
 struct TuningEntry {
-  std::string target;
+  std::string target;  // of a machine, or kHostTarget
   std::string function;
   std::map<std::string, int64_t> shape;
   std::map<std::string, Interval> range;
@@ -32,13 +36,17 @@ struct Tuning {
 /// An entry on each line.
 [[nodiscard]] std::string TuningText(const Tuning& tuning);
 
+/// Whose entries hold for a program from this source; what the first says goes over the second.
+[[nodiscard]] std::vector<std::string> TuningTargets(const SourceOptions& source);
+
 /// Adds what was decided, in the place of what the tuning says of the same.
 void Set(Tuning& tuning, const std::string& target, const Question& question,
          const std::string& option);
 
 /// What the tuning says. An entry is for a question where it has nothing else in its shape, and
 /// where its range holds the range of the question.
-[[nodiscard]] std::optional<Answer> Find(const Tuning& tuning, const std::string& target,
+[[nodiscard]] std::optional<Answer> Find(const Tuning& tuning,
+                                         const std::vector<std::string>& targets,
                                          const Question& question, const std::string& origin);
 
 }  // namespace etc

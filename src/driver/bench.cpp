@@ -125,8 +125,9 @@ class BenchJob {
     if (options_.source.file.empty()) {
       return true;
     }
-    auto module = LoadUnscheduled(options_.source.file, sizes);
-    module_ = module ? Schedule(*module, {}, IsForHost(programs_.front())) : nullptr;
+    const bool on_host = IsForHost(programs_.front());
+    auto module = LoadUnscheduled(options_.source.file, sizes, on_host);
+    module_ = module ? Schedule(*module, {}, on_host) : nullptr;
     return module_ != nullptr;
   }
 
@@ -142,7 +143,7 @@ class BenchJob {
     if (on_host) {
       target.arch = Arch::Host;
     }
-    auto module = LoadUnscheduled(options_.files.front(), sizes);
+    auto module = LoadUnscheduled(options_.files.front(), sizes, on_host);
     for (const std::string& name : schedules) {
       if (std::find(names_.begin(), names_.end(), name) != names_.end()) {
         return Refuse(fmt::format("`--schedules` names `{}` twice", name));
@@ -177,9 +178,11 @@ class BenchJob {
     return ScheduleKind::Static;
   }
 
-  std::unique_ptr<Module> LoadUnscheduled(const std::string& file, const Sizes& sizes) {
+  std::unique_ptr<Module> LoadUnscheduled(const std::string& file, const Sizes& sizes,
+                                          bool on_host) {
     SourceOptions source = options_.source;
     source.file = file;
+    source.for_host = on_host;
     auto module = LoadModule(source, session_, sizes);
     if (module && IsScheduled(*module)) {
       Refuse(fmt::format("`{}` is scheduled already; compile it, and measure the artifact",

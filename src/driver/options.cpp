@@ -68,6 +68,7 @@ void AddOptCommand(CLI::App& app, Command& command, OptOptions& options) {
     if (!options.list_passes && source->empty()) {
       throw CLI::RequiredError("file");
     }
+    options.source.for_host = options.arch == Arch::Host;
     command = options;
   });
 }
@@ -119,6 +120,7 @@ void AddCompileCommand(CLI::App& app, Command& command, CompileOptions& options)
     if (!options.depfile.write && (options.depfile.phony || !options.depfile.file.empty())) {
       throw CLI::ValidationError("`-MF` and `-MP` need `-MD`");
     }
+    options.source.for_host = options.target.IsHost();
     command = options;
   });
 }
@@ -173,6 +175,7 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
       throw CLI::ValidationError("`--profile -` and `--check` both print to standard output");
     }
     options.lowering.schedule.profile = !options.profile.empty();
+    options.source.for_host = options.device.value_or(RunDevice::Host) == RunDevice::Host;
     command = options;
   });
 }

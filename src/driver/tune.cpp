@@ -98,6 +98,12 @@ class TuneCommand {
     bool on_host =
         options_.device ? *options_.device == RunDevice::Host : etc_device_available() != ETC_OK;
     job.target.arch = on_host ? Arch::Host : options_.source.target->arch;
+    job.source.for_host = on_host;
+    if (on_host && !options_.device) {
+      PrintToStderr(
+          "there is no GPU, so the host is measured; what is found holds for programs on the "
+          "host\n");
+    }
     StopAfter limit(options_.time);
     auto open = LoadOpen(options_.source, session_);
     if (!open) {
@@ -120,10 +126,15 @@ class TuneCommand {
                       : 0;
     // Who asks for it while the last programs are timed is told so, too.
     const bool stopped = result->search.stopped || stop_asked;
-    (void)WriteStdout(fmt::format("{}{:.4f} ms as it was, {:.4f} ms now ({:.1f} % less)\n",
-                                  stopped ? "stopped: " : "", result->search.first_ms,
-                                  result->search.best_ms, gain),
-                      diagnostics);
+    const std::optional<double> taken_back_ms = result->search.taken_back_ms;
+    (void)WriteStdout(
+        fmt::format(
+            "{}{}{:.4f} ms as it was, {:.4f} ms now ({:.1f} % less)\n", stopped ? "stopped: " : "",
+            taken_back_ms
+                ? fmt::format("taken back, as it took {:.4f} ms in the end: ", *taken_back_ms)
+                : "",
+            result->search.first_ms, result->search.best_ms, gain),
+        diagnostics);
   }
 
   /// What the output has so far; nothing where there is no such file.

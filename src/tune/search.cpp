@@ -5,6 +5,8 @@
 namespace etc {
 namespace {
 
+bool IsGain(double before, double after) { return after < before * (1 - kLeastGain); }
+
 class Descent {
  public:
   Descent(const std::vector<Coordinate>& coordinates, TrialBench& bench)
@@ -77,8 +79,6 @@ class Descent {
     return true;
   }
 
-  static bool IsGain(double before, double after) { return after < before * (1 - kLeastGain); }
-
   std::optional<std::vector<double>> Measure(const std::vector<Assignment>& trials) {
     std::optional<std::vector<double>> times = bench_.Measure(trials);
     result_.stopped |= !times;
@@ -98,6 +98,16 @@ class Descent {
 SearchResult Search(const std::vector<Coordinate>& coordinates, int rounds, TrialBench& bench,
                     const std::function<void(const SearchStep&)>& on_step) {
   return Descent(coordinates, bench).Run(rounds, on_step);
+}
+
+void Conclude(SearchResult& result, double before_ms, double after_ms) {
+  result.first_ms = before_ms;
+  result.best_ms = after_ms;
+  if (!IsGain(before_ms, after_ms)) {
+    result.taken_back_ms = after_ms;
+    result.best_ms = before_ms;
+    std::fill(result.best.begin(), result.best.end(), 0);
+  }
 }
 
 }  // namespace etc

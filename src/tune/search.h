@@ -47,6 +47,7 @@ struct SearchResult {
   double first_ms = 0;  // as it was before
   double best_ms = 0;
   bool stopped = false;
+  std::optional<double> taken_back_ms = {};  // of what was found, where it was no gain in the end
 };
 
 /// A gain below this part of the time is noise.
@@ -58,5 +59,9 @@ inline constexpr double kLeastGain = 0.004;
 [[nodiscard]] SearchResult Search(const std::vector<Coordinate>& coordinates, int rounds,
                                   TrialBench& bench,
                                   const std::function<void(const SearchStep&)>& on_step);
+
+/// Holds what was found to the times of the last turns, beside what was there before. Where it is
+/// no gain there, `best` is what was there before.
+void Conclude(SearchResult& result, double before_ms, double after_ms);
 
 }  // namespace etc

@@ -43,6 +43,7 @@ class Tuner : public TrialBench {
       : job_(job), open_(open), tuning_(tuning), stop_(stop), session_(session) {}
 
   std::optional<TuneResult> Run(const std::function<void(const SearchStep&)>& on_step) {
+    const Tuning as_it_was = tuning_;
     if (job_.source.library_tuning) {
       auto library = LibraryAdvice(*job_.source.target, session_.diagnostics());
       library_ = library ? std::move(*library) : Advise{};
@@ -76,12 +77,15 @@ class Tuner : public TrialBench {
     result.search = Search(result.coordinates, job_.rounds, *this, [&](const SearchStep& step) {
       const Coordinate& coordinate = *step.coordinate;
       if (step.before != step.after) {
-        Set(tuning_, std::string(job_.source.target->name), coordinate.question,
+        Set(tuning_, TuningTargets(job_.source).front(), coordinate.question,
             coordinate.options[step.after]);
       }
       on_step(step);
     });
     CompareAtTheEnd(result);
+    if (result.search.taken_back_ms) {
+      tuning_ = as_it_was;
+    }
     return result;
   }
 
@@ -122,14 +126,15 @@ class Tuner : public TrialBench {
 
  private:
   Advise Advice() const {
-    return [tuning = tuning_, target = std::string(job_.source.target->name),
+    return [tuning = tuning_, targets = TuningTargets(job_.source),
             library = library_](const Question& question) {
-      auto answer = Find(tuning, target, question, "the tuning");
+      auto answer = Find(tuning, targets, question, "the tuning");
       return answer || !library ? answer : library(question);
     };
   }
 
   /// What the steps measured is from other times, so what was found takes turns with what was.
+  /// Only a gain that shows there, too, is one.
   void CompareAtTheEnd(TuneResult& result) {
     const Program* before =
         variants_->With(result.coordinates, Assignment(result.coordinates.size()));
@@ -139,8 +144,7 @@ class Tuner : public TrialBench {
     } else {
       std::vector<BenchRow> rows =
           turns_->Measure({{"before", before}, {"after", after}}, job_.launches);
-      result.search.first_ms = rows[0].ms.median;
-      result.search.best_ms = rows[1].ms.median;
+      Conclude(result.search, rows[0].ms.median, rows[1].ms.median);
     }
   }
 

@@ -113,6 +113,19 @@ TEST_CASE("what is measured is announced in front of a round and after a change"
   CHECK(clock.expected[1] == std::vector<Assignment>{{2, 0}, {2, 1}});
 }
 
+TEST_CASE("what is no gain in the end is taken back") {
+  SearchResult found{{2, 1}, 10, 6};
+  Conclude(found, 9, 7);
+  CHECK(found.best == Assignment{2, 1});
+  CHECK(found.best_ms == 7);
+  CHECK_FALSE(found.taken_back_ms);
+  Conclude(found, 9, 9.5);
+  CHECK(found.best == Assignment{0, 0});
+  CHECK(found.first_ms == 9);
+  CHECK(found.best_ms == 9);
+  CHECK(found.taken_back_ms == 9.5);
+}
+
 TEST_CASE("without coordinates there is nothing to search") {
   Clock clock({});
   CHECK(Run({}, clock).best.empty());

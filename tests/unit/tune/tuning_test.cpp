@@ -27,11 +27,11 @@ TEST_CASE("what is set is found, also when it was written and read") {
   Diagnostics diagnostics;
   auto read = ParseTuning(TuningText(tuning), "t.json", diagnostics);
   REQUIRE(read);
-  auto rows = Find(*read, "h200", Asked(1, 8), "t.json");
+  auto rows = Find(*read, {"h200"}, Asked(1, 8), "t.json");
   REQUIRE(rows);
   CHECK(rows->option == "16");
   CHECK(rows->by == Decider::Tuning);
-  CHECK(Find(*read, "h200", alternative, "t.json")->option == "split");
+  CHECK(Find(*read, {"h200"}, alternative, "t.json")->option == "split");
 }
 
 TEST_CASE("a later value goes over an earlier one of the same") {
@@ -39,22 +39,35 @@ TEST_CASE("a later value goes over an earlier one of the same") {
   Set(tuning, "h200", Asked(1, 8), "16");
   Set(tuning, "h200", Asked(1, 8), "8");
   CHECK(tuning.entries.size() == 1);
-  CHECK(Find(tuning, "h200", Asked(1, 8), "")->option == "8");
+  CHECK(Find(tuning, {"h200"}, Asked(1, 8), "")->option == "8");
 }
 
 TEST_CASE("an entry is for ranges inside of its own, its shape and its target") {
   Tuning tuning;
   Set(tuning, "h200", Asked(1, 8), "16");
-  CHECK(Find(tuning, "h200", Asked(1, 3), ""));
-  CHECK(Find(tuning, "h200", Asked(4, 8), ""));
-  CHECK_FALSE(Find(tuning, "h200", Asked(4, 9), ""));
-  CHECK_FALSE(Find(tuning, "h100", Asked(1, 8), ""));
+  CHECK(Find(tuning, {"h200"}, Asked(1, 3), ""));
+  CHECK(Find(tuning, {"h200"}, Asked(4, 8), ""));
+  CHECK_FALSE(Find(tuning, {"h200"}, Asked(4, 9), ""));
+  CHECK_FALSE(Find(tuning, {"h100"}, Asked(1, 8), ""));
   Question other = Asked(1, 8);
   other.shape["N"] = 48;
-  CHECK_FALSE(Find(tuning, "h200", other, ""));
+  CHECK_FALSE(Find(tuning, {"h200"}, other, ""));
   other = Asked(1, 8);
   other.shape["D"] = 128;  // the entry says nothing of it
-  CHECK(Find(tuning, "h200", other, ""));
+  CHECK(Find(tuning, {"h200"}, other, ""));
+}
+
+TEST_CASE(
+    "what was measured on the host holds there alone, and goes over what is for the machine") {
+  Tuning tuning;
+  Set(tuning, "h200", Asked(1, 8), "16");
+  Set(tuning, std::string(kHostTarget), Asked(1, 8), "8");
+  SourceOptions source;
+  CHECK(Find(tuning, TuningTargets(source), Asked(1, 8), "")->option == "16");
+  source.for_host = true;
+  CHECK(Find(tuning, TuningTargets(source), Asked(1, 8), "")->option == "8");
+  tuning.entries.pop_back();
+  CHECK(Find(tuning, TuningTargets(source), Asked(1, 8), "")->option == "16");
 }
 
 TEST_CASE("an entry has the schedule of a kernel beside its loader") {
@@ -70,8 +83,8 @@ TEST_CASE("an entry has the schedule of a kernel beside its loader") {
   Diagnostics diagnostics;
   auto read = ParseTuning(TuningText(tuning), "t.json", diagnostics);
   REQUIRE(read);
-  CHECK(Find(*read, "h200", schedule, "")->option == "kernels");
-  CHECK(Find(*read, "h200", loader, "")->option == "in_flight 3 interval 0");
+  CHECK(Find(*read, {"h200"}, schedule, "")->option == "kernels");
+  CHECK(Find(*read, {"h200"}, loader, "")->option == "in_flight 3 interval 0");
 }
 
 TEST_CASE("what a tuning says of schedules is for the passes") {
