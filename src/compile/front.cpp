@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "compile/advice.h"
 #include "compile/arrays.h"
@@ -99,12 +98,6 @@ std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& sessi
   const std::string& file = options.file;
   auto text = ReadInput(file, session.diagnostics());
   if (!text) {
-    return nullptr;
-  }
-  if (text->size() >= std::numeric_limits<uint32_t>::max()) {
-    session.diagnostics().Error(DiagnosticKind::File, {},
-                                fmt::format("`{}` has {} bytes; expected less than 4 GiB",
-                                            DisplayName(file), text->size()));
     return nullptr;
   }
   if (text->empty()) {

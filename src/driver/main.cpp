@@ -2,7 +2,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 
+#include "compile/session.h"
 #include "driver/commands.h"
 #include "driver/large_pages.h"
 #include "driver/options.h"
@@ -22,6 +24,30 @@ void EndNow(etc::ExitCode code) {
   }
 }
 
+template <class Options>
+etc::DiagnosticsFormat FormatOf(const Options& options) {
+  if constexpr (requires { options.source.diagnostics; }) {
+    return options.source.diagnostics;
+  } else if constexpr (requires { options.diagnostics; }) {
+    return options.diagnostics;
+  } else {
+    return etc::DiagnosticsFormat::Text;
+  }
+}
+
+/// What does not fit in memory is no defect of etc.
+template <class Options>
+etc::ExitCode Run(const Options& options) {
+  try {
+    return etc::Execute(options);
+  } catch (const std::bad_alloc&) {
+    etc::Session session(FormatOf(options));
+    session.diagnostics().Error(etc::DiagnosticKind::Device, {},
+                                "the memory of this machine does not suffice");
+    return session.Finish();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -36,7 +62,7 @@ int main(int argc, char** argv) {
     if (compiles) {
       etc::UseLargePages();
     }
-    etc::ExitCode code = std::visit([](const auto& options) { return etc::Execute(options); },
+    etc::ExitCode code = std::visit([](const auto& options) { return Run(options); },
                                     std::get<etc::Command>(parsed));
     if (compiles) {
       EndNow(code);

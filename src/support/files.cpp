@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -36,7 +37,8 @@ std::string Why(int error) {
   }
 }
 
-std::optional<std::string> ReadAll(int fd, int& error) {
+/// One byte more than `most` where there are more.
+std::optional<std::string> ReadAll(int fd, size_t most, int& error) {
   struct stat status {};
   if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
     error = EISDIR;
@@ -47,7 +49,7 @@ std::optional<std::string> ReadAll(int fd, int& error) {
   size_t expected = S_ISREG(status.st_mode) ? static_cast<size_t>(status.st_size) : 0;
   for (;;) {
     // One byte more than a regular file has, so that the read that finds its end needs no growth.
-    bytes.resize(size < expected + 1 ? expected + 1 : size + 65536);
+    bytes.resize(std::min(size < expected + 1 ? expected + 1 : size + 65536, most + 1));
     ssize_t n = read(fd, bytes.data() + size, bytes.size() - size);
     if (n < 0 && errno == EINTR) {
       continue;
@@ -56,11 +58,11 @@ std::optional<std::string> ReadAll(int fd, int& error) {
       error = errno;
       return std::nullopt;
     }
-    if (n == 0) {
+    size += static_cast<size_t>(n);
+    if (n == 0 || size > most) {
       bytes.resize(size);
       return bytes;
     }
-    size += static_cast<size_t>(n);
   }
 }
 
@@ -216,18 +218,26 @@ class PendingFile {
 
 std::string DisplayName(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
-std::optional<std::string> ReadInput(const std::string& path, Diagnostics& diagnostics) {
+std::optional<std::string> ReadInput(const std::string& path, Diagnostics& diagnostics,
+                                     size_t most) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))) {
+    ReportFile(diagnostics, "read", path, "it is a device");
+    return std::nullopt;
+  }
   int fd = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   int error = errno;
   std::optional<std::string> bytes;
   if (fd >= 0) {
-    bytes = ReadAll(fd, error);
+    bytes = ReadAll(fd, most, error);
     if (fd != STDIN_FILENO) {
       close(fd);
     }
   }
-  if (!bytes) {
-    ReportFile(diagnostics, "read", DisplayName(path), Why(error));
+  if (!bytes || bytes->size() > most) {
+    ReportFile(diagnostics, "read", DisplayName(path),
+               bytes ? fmt::format("it has more than {} MiB", most >> 20) : Why(error));
+    return std::nullopt;
   }
   return bytes;
 }

@@ -13,9 +13,14 @@ namespace etc {
 /// What messages call an input: `<stdin>` for `-`, else its path.
 [[nodiscard]] std::string DisplayName(const std::string& path);
 
-/// The bytes of a file, or of standard input for `-`. Reports why not as [file].
+/// Far more than any text that etc reads has.
+inline constexpr size_t kMostBytesOfText = size_t{1} << 30;
+
+/// The bytes of a file or a pipe, or of standard input for `-`. Reports why not as [file]: a device
+/// may have no end, and what is longer than `most` is none of ours.
 [[nodiscard]] std::optional<std::string> ReadInput(const std::string& path,
-                                                   Diagnostics& diagnostics);
+                                                   Diagnostics& diagnostics,
+                                                   size_t most = kMostBytesOfText);
 
 /// Whether a file can be read, as far as that can be told without reading it.
 [[nodiscard]] bool CheckReadable(const std::string& path, Diagnostics& diagnostics);

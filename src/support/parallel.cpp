@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <list>
 #include <mutex>
 
@@ -11,8 +12,9 @@ namespace {
 /// What a caller and its helpers do. It stands on the caller's stack.
 struct Job {
   const std::function<void()>& take;
-  size_t wanted;    // helpers
-  size_t busy = 0;  // helpers that are at it
+  size_t wanted;                   // helpers
+  size_t busy = 0;                 // helpers that are at it
+  std::exception_ptr failed = {};  // what one of them or the caller ended with
   std::condition_variable done = {};
 };
 
@@ -33,13 +35,26 @@ class Helpers {
     }
     lock.unlock();
     is_one ? wanted_.notify_one() : wanted_.notify_all();
-    job.take();
-    lock.lock();
+    Take(job, lock);
     jobs_.erase(place);
     job.done.wait(lock, [&] { return job.busy == 0; });
+    if (job.failed) {
+      std::rethrow_exception(job.failed);
+    }
   }
 
  private:
+  /// Takes the lock behind the work. An exception is the caller's.
+  static void Take(Job& job, std::unique_lock<std::mutex>& lock) {
+    std::exception_ptr failed;
+    try {
+      job.take();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    lock.lock();
+    job.failed = job.failed ? job.failed : failed;
+  }
   void Help() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -53,8 +68,7 @@ class Helpers {
       --mine.wanted;
       ++mine.busy;
       lock.unlock();
-      mine.take();
-      lock.lock();
+      Take(mine, lock);
       if (--mine.busy == 0) {
         mine.done.notify_one();  // under the lock, behind which the job may be gone
       }

@@ -140,6 +140,7 @@ class Janitor {
  private:
   Janitor() {
     CrashList::Install();
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is one that cannot be written
     sigset_t signals;
     sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {

@@ -12,7 +12,7 @@ namespace etc {
 /// From here on SIGINT, SIGTERM, SIGHUP, SIGQUIT or a crash removes the folders below before it
 /// ends the process, and these signals end its programs. For that they are blocked in the thread
 /// that calls this first, and in those that start from it; so it is called before there are others.
-/// A signal that is ignored stays so.
+/// A signal that is ignored stays so. SIGXFSZ is ignored: a write says that a file may not grow.
 void EndCleanly();
 
 /// The next SIGINT sets `asked` and ends nothing; the one behind it ends the process. With null the

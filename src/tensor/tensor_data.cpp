@@ -309,7 +309,7 @@ void FillPoison(TensorData& tensor) {
 bool IsNpyFile(const std::string& file) { return file.ends_with(".npy"); }
 
 bool ReadTensor(const std::string& file, TensorData& tensor, Diagnostics& diagnostics) {
-  auto contents = ReadInput(file, diagnostics);
+  auto contents = ReadInput(file, diagnostics, std::numeric_limits<int64_t>::max());
   if (!contents) {
     return false;
   }

@@ -90,6 +90,20 @@ TEST_CASE("reasons are named") {
   CHECK(diagnostics.all()[0].kind == DiagnosticKind::File);
 }
 
+TEST_CASE("what is longer than a text is not read") {
+  ScratchDirectory scratch;
+  REQUIRE(scratch.Write("long", ""));
+  const std::string path = scratch.path() + "/long";
+  fs::resize_file(path, 5 << 20);
+  Diagnostics diagnostics;
+  CHECK(ReadInput(path, diagnostics, 5 << 20).value().size() == 5 << 20);
+  CHECK_FALSE(ReadInput(path, diagnostics, 4 << 20));
+  CHECK_FALSE(ReadInput("/dev/zero", diagnostics));
+  REQUIRE(diagnostics.all().size() == 2);
+  CHECK(diagnostics.all()[0].message == "cannot read `" + path + "`: it has more than 4 MiB");
+  CHECK(diagnostics.all()[1].message == "cannot read `/dev/zero`: it is a device");
+}
+
 TEST_CASE("permissions and symbolic links stay") {
   ScratchDirectory scratch;
   std::string path = scratch.path();

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -48,6 +49,21 @@ TEST_CASE("callers side by side") {
     }
   }
   CHECK(sums == std::vector<int>(4, 2500));
+}
+
+TEST_CASE("what fails on any thread fails here") {
+  for (size_t threads : {1, 2, 16}) {
+    CHECK_THROWS_AS(ForEachInParallel(
+                        100,
+                        [](size_t i) {
+                          if (i % 7 == 3) {
+                            throw std::bad_alloc();
+                          }
+                        },
+                        threads),
+                    std::bad_alloc);
+  }
+  CHECK(CallsOf(7, 16) == std::vector<int>(7, 1));
 }
 
 TEST_CASE("each chain is taken to its end, a step at a time") {

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""etc says so where memory or a file may not grow, and leaves nothing behind.
+
+    limits_test.py ETC
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LARGE = """etir 1;
+dim n in 1..64;
+device @ones(%y: out f32[n * 1000000000]) tasks (i: n) { for (k: 1000000000) %y[i * 1000000000 + k] = 1.0; }
+graph @g(%y: out f32[n * 1000000000]) { call @ones(%y); }
+"""
+MESSAGES = (
+    (resource.RLIMIT_AS, 64 << 30, ("run", "a.etir", "--dim", "n=64"), None,
+     5, "device", "the tensors do not fit in the memory of this machine"),
+    (resource.RLIMIT_AS, 1 << 29, ("check", "-"), "/dev/zero",
+     5, "device", "the memory of this machine does not suffice"),
+    (resource.RLIMIT_FSIZE, 16, ("opt", "a.etir", "-o", "out.etir"), None,
+     1, "file", "cannot write `out.etir`: File too large"),
+)
+
+
+def main():
+    etc = str(Path(sys.argv[1]).resolve())
+    for limit, value, command, stdin, code, kind, message in MESSAGES:
+        with tempfile.TemporaryDirectory() as folder, open(stdin or os.devnull, "rb") as source:
+            Path(folder, "a.etir").write_text(LARGE)
+            run = subprocess.run(
+                [etc, *command, "--diagnostics-format=json"],
+                check=False,
+                cwd=folder,
+                stdin=source,
+                capture_output=True,
+                preexec_fn=lambda limit=limit, value=value: resource.setrlimit(limit, (value, value)),
+            )
+            said = json.loads(run.stderr) if run.returncode == code else run.stderr
+            left = sorted(path.name for path in Path(folder).iterdir())
+            if run.returncode != code or (said[0]["kind"], said[0]["message"]) != (kind, message) or left != ["a.etir"]:
+                sys.exit(f"{command}: etc ended with {run.returncode}, said {said} and left {left}")
+
+
+if __name__ == "__main__":
+    main()
