@@ -72,23 +72,29 @@ class BenchTensorMaker {
     ok &= CheckNames(sources_.inputs, "--input", "parameter that is read", inputs, diagnostics_);
     ok &= CheckNames(sources_.values, "--value", "parameter that is read", inputs, diagnostics_);
     for (const etc_param_info& param : graph_.params) {
-      if (sources_.values.contains(param.name)) {
-        ok &= CheckValueFits(param);
-      }
+      auto value = sources_.values.find(param.name);
+      ok &= value == sources_.values.end() || CheckValueFits(param, value->second);
     }
     return ok;
   }
 
-  bool CheckValueFits(const etc_param_info& param) {
-    const char* problem = IsFloat(param.dtype)  ? "its elements are no integers"
-                          : param.distinct != 0 ? "no two of its elements may be equal"
-                          : sources_.inputs.contains(param.name) ? "`--input` gives its elements"
-                                                                 : nullptr;
-    if (problem != nullptr) {
-      diagnostics_.Error(DiagnosticKind::CommandLine, {},
-                         fmt::format("`--value {}`: {}", param.name, problem));
+  bool CheckValueFits(const etc_param_info& param, int64_t value) {
+    std::string problem;
+    if (IsFloat(param.dtype)) {
+      problem = "its elements are no integers";
+    } else if (param.distinct != 0) {
+      problem = "no two of its elements may be equal";
+    } else if (sources_.inputs.contains(param.name)) {
+      problem = "`--input` gives its elements";
+    } else if (auto [least, greatest] = IntegersOf(param.dtype);
+               value < least || value > greatest) {
+      problem = fmt::format("{} is no {}", value, etc_dtype_name(param.dtype));
+    } else {
+      return true;
     }
-    return problem == nullptr;
+    diagnostics_.Error(DiagnosticKind::CommandLine, {},
+                       fmt::format("`--value {}`: {}", param.name, problem));
+    return false;
   }
 
   /// Before anything else: their shapes can say what the dims are.

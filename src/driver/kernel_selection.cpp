@@ -1,9 +1,13 @@
 #include "driver/kernel_selection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "compile/sizes.h"
 #include "ir/requirements.h"
+#include "ir/walk.h"
 #include "simulator/sizes.h"
 #include "support/assignments.h"
 
@@ -57,7 +61,38 @@ std::vector<KernelId> KernelSelection::Select() {
   if (kernels.empty()) {
     diagnostics_.Error(DiagnosticKind::CommandLine, {}, "no kernel serves these sizes");
   }
-  return kernels;
+  bool in_range = std::all_of(kernels.begin(), kernels.end(),
+                              [&](KernelId id) { return ValuesAreInRange(id); });
+  return in_range ? kernels : std::vector<KernelId>{};
+}
+
+/// Each value is one that its tensor may have at the kernel's sizes.
+bool KernelSelection::ValuesAreInRange(KernelId id) const {
+  const Env sizes = SizesOf(id);
+  const DimRanges ranges = RangesOf(module_, module_.kernels[id]);
+  for (TensorId each : TensorsOf(id)) {
+    const Tensor& tensor = module_.tensors[each];
+    auto value = query_.values.find(tensor.name);
+    if (value == query_.values.end()) {
+      continue;
+    }
+    constexpr Interval kAll{std::numeric_limits<int64_t>::min(),
+                            std::numeric_limits<int64_t>::max()};
+    Interval range = RangeOfType(tensor.type).value_or(kAll);
+    if (tensor.value_lo && IsUniform(module_, tensor)) {
+      auto lo = EvaluateInt(module_, tensor.value_lo, sizes, ranges);
+      auto hi = EvaluateInt(module_, tensor.value_hi, sizes, ranges);
+      range = {std::max(range.lo, lo.value_or(range.lo)),
+               hi ? std::min(range.hi, *hi - 1) : range.hi};
+    }
+    if (value->second < range.lo || value->second > range.hi) {
+      diagnostics_.Error(DiagnosticKind::CommandLine, tensor.range,
+                         fmt::format("`--value {}={}` is not in {}..{}, both included", tensor.name,
+                                     value->second, range.lo, range.hi));
+      return false;
+    }
+  }
+  return true;
 }
 
 /// A kernel's parameters and buffers.

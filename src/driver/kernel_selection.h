@@ -32,6 +32,7 @@ class KernelSelection {
  private:
   std::vector<TensorId> TensorsOf(KernelId id) const;
   bool Serves(KernelId id) const;
+  bool ValuesAreInRange(KernelId id) const;
 
   const Module& module_;
   KernelQuery query_;

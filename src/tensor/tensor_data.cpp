@@ -173,6 +173,29 @@ bool IsFloat(etc_dtype dtype) {
   }
 }
 
+std::pair<int64_t, int64_t> IntegersOf(etc_dtype dtype) {
+  auto all_of = [](auto type) {
+    using Limits = std::numeric_limits<decltype(type)>;
+    return std::pair<int64_t, int64_t>(Limits::min(), Limits::max());
+  };
+  switch (dtype) {
+    case ETC_I32:
+      return all_of(int32_t{});
+    case ETC_U32:
+      return all_of(uint32_t{});
+    case ETC_U16:
+      return all_of(uint16_t{});
+    case ETC_I8:
+      return all_of(int8_t{});
+    case ETC_U8:
+      return all_of(uint8_t{});
+    case ETC_BOOL:
+      return all_of(bool{});
+    default:
+      return all_of(int64_t{});
+  }
+}
+
 double ElementAsDouble(etc_dtype dtype, const char* bytes, int64_t index) {
   switch (dtype) {
     case ETC_F64:

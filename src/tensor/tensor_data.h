@@ -30,6 +30,9 @@ struct TensorData {
 
 bool IsFloat(etc_dtype dtype);
 
+/// The least and the greatest integer that an element holds; of bool 0 and 1.
+std::pair<int64_t, int64_t> IntegersOf(etc_dtype dtype);
+
 /// Element `index` of `bytes`, read as the dtype. Integers beyond 2^53 lose digits as doubles.
 double ElementAsDouble(etc_dtype dtype, const char* bytes, int64_t index);
 int64_t ElementAsInt(etc_dtype dtype, const char* bytes, int64_t index);
