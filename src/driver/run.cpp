@@ -1,5 +1,6 @@
 // `etc run`: build or load an artifact → make tensors → launch → compare → write.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <numeric>
 
@@ -34,7 +35,8 @@ class RunJob {
       : options_(options), session_(options.source.diagnostics) {}
 
   ExitCode Run() {
-    ReportFailures([&] { PhasesOfRank(); }, session_.diagnostics());
+    ReportFailures([&] { PhasesOfRank(); }, session_.diagnostics(),
+                   [&](etc_status status, Diagnostic& report) { NoteDrawn(status, report); });
     return session_.Finish(checks_passed_ ? ExitCode::Ok : ExitCode::InputWrong);
   }
 
@@ -78,6 +80,11 @@ class RunJob {
     if (!run) {
       return false;
     }
+    for (const etc_param_info& param : graph->params) {
+      if (param.access != ETC_OUT && !IsFloat(param.dtype) && !inputs->contains(param.name)) {
+        drawn_.push_back(fmt::format("`%{}`", param.name));
+      }
+    }
     std::optional<Results> reference;
     if (options_.check) {
       reference = RunReference(*program, *graph, *run);
@@ -91,6 +98,16 @@ class RunJob {
     // Where each rank has a process, all know the same, and rank 0 tells it.
     return own_rank_.value_or(0) != 0 ||
            (Write(*outputs, *run, *launcher, results) && WriteProfile(*launcher));
+  }
+
+  /// What is promised of integers does not hold for all that may be drawn.
+  void NoteDrawn(etc_status status, Diagnostic& report) const {
+    if (status == ETC_ERROR_VALUE && !drawn_.empty()) {
+      report.notes.push_back(
+          {{},
+           fmt::format("{} {} drawn at random; `--input NAME=FILE` gives elements",
+                       fmt::join(drawn_, ", "), drawn_.size() == 1 ? "was" : "were")});
+    }
   }
 
   /// Says of a failure whose it is, where each rank has a process.
@@ -372,6 +389,7 @@ class RunJob {
   std::unique_ptr<Module> written_;  // of a source with a mesh: in front of the passes
   std::string report_;
   bool checks_passed_ = true;
+  std::vector<std::string> drawn_;   // inputs of integers, where no file gives them
   std::optional<int32_t> own_rank_;  // where each rank has a process
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 namespace etc {
 
@@ -30,7 +29,11 @@ RandomFill FillFor(const Instance& instance, const etc_param_info& param, int64_
                    uint64_t seed, double scale) {
   RandomFill fill{seed, scale, 0, 1, param.distinct != 0, param.monotone != 0};
   if (param.has_value_range != 0) {
-    std::tie(fill.int_min, fill.int_max) = instance.ValueRange(param.name);
+    // Of the range, what an element can be.
+    const auto [declared_min, declared_max] = instance.ValueRange(param.name);
+    const auto [least, greatest] = IntegersOf(param.dtype);
+    fill.int_min = std::clamp(declared_min, least, greatest);
+    fill.int_max = std::clamp(declared_max, least, greatest);
   } else if (fill.distinct) {
     fill.int_max = std::max<int64_t>(elements - 1, 0);
   }

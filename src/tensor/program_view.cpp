@@ -168,7 +168,7 @@ std::string Difference(const Program& a, const Program& b, const std::string& gr
 
 namespace {
 
-void ReportRuntimeError(const Error& error, Diagnostics& diagnostics) {
+Diagnostic& ReportRuntimeError(const Error& error, Diagnostics& diagnostics) {
   switch (error.status()) {
     case ETC_ERROR_ARGUMENT:
     case ETC_ERROR_UNBOUND:
@@ -176,17 +176,21 @@ void ReportRuntimeError(const Error& error, Diagnostics& diagnostics) {
     case ETC_ERROR_INTERNAL:
       InternalError(__FILE__, __LINE__, error.what());
     default:
-      diagnostics.Error(KindOf(error.status()), {}, error.what());
+      return diagnostics.Error(KindOf(error.status()), {}, error.what());
   }
 }
 
 }  // namespace
 
-void ReportFailures(const std::function<void()>& work, Diagnostics& diagnostics) {
+void ReportFailures(const std::function<void()>& work, Diagnostics& diagnostics,
+                    const std::function<void(etc_status, Diagnostic&)>& add_notes) {
   try {
     work();
   } catch (const Error& error) {
-    ReportRuntimeError(error, diagnostics);
+    Diagnostic& report = ReportRuntimeError(error, diagnostics);
+    if (add_notes) {
+      add_notes(error.status(), report);
+    }
   } catch (const std::bad_alloc&) {
     diagnostics.Error(DiagnosticKind::Device, {},
                       "the tensors do not fit in the memory of this machine");

@@ -46,7 +46,8 @@ void ReportNoGraph(const std::string& name, const std::vector<std::string>& name
 [[nodiscard]] std::string Difference(const Program& a, const Program& b, const std::string& graph);
 
 /// Calls `work`, and reports a failure of the runtime library under the kind that its status asks
-/// for, or that the memory of this machine ran out.
-void ReportFailures(const std::function<void()>& work, Diagnostics& diagnostics);
+/// for, or that the memory of this machine ran out. `add_notes` may say more about the former.
+void ReportFailures(const std::function<void()>& work, Diagnostics& diagnostics,
+                    const std::function<void(etc_status, Diagnostic&)>& add_notes = {});
 
 }  // namespace etc

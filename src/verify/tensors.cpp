@@ -186,6 +186,13 @@ void CheckValueRange(const Module& module, const Tensor& tensor, ExprChecker& ex
           fmt::format("{} is empty: it is {} .. {}, without its upper end", what, *lo, *hi));
       return;
     }
+    auto of_type = RangeOfType(tensor.type);
+    if (lo && hi && of_type && !no_elements && (*lo > of_type->hi || *hi <= of_type->lo)) {
+      diagnostics.Error(DiagnosticKind::Type, module.RangeOf(tensor.value_lo),
+                        fmt::format("no {} is in {}: it is {} .. {}, without its upper end",
+                                    Spelling(tensor.type), what, *lo, *hi));
+      return;
+    }
   }
 }
 
