@@ -6,13 +6,29 @@
 #include <charconv>
 #include <sstream>
 #include <string_view>
+#include <variant>
 
 #include "support/files.h"
 
 namespace etc {
 namespace {
 
-/// The integers of a line for each layer, separated by blanks or commas.
+/// The integers of a line, separated by blanks or commas; or the number of the word that is none.
+std::variant<std::vector<int64_t>, size_t> ReadLine(std::string line) {
+  std::replace(line.begin(), line.end(), ',', ' ');
+  std::istringstream words(line);
+  std::vector<int64_t> choices;
+  for (std::string word; words >> word;) {
+    const char* end = word.data() + word.size();
+    auto [stop, error] = std::from_chars(word.data(), end, choices.emplace_back());
+    if (error != std::errc() || stop != end) {
+      return choices.size();
+    }
+  }
+  return choices;
+}
+
+/// A line for each layer.
 std::optional<Routing> ReadChoices(const std::string& path, Diagnostics& diagnostics) {
   std::optional<std::string> text = ReadInput(path, diagnostics);
   if (!text) {
@@ -21,19 +37,14 @@ std::optional<Routing> ReadChoices(const std::string& path, Diagnostics& diagnos
   Routing routing;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
-    std::replace(line.begin(), line.end(), ',', ' ');
-    std::istringstream words(line);
-    std::vector<int64_t> choices;
-    for (int64_t choice = 0; words >> choice;) {
-      choices.push_back(choice);
-    }
-    if (!words.eof()) {
+    auto read = ReadLine(std::move(line));
+    if (const size_t* word = std::get_if<size_t>(&read)) {
       diagnostics.Error(DiagnosticKind::Data, {},
-                        fmt::format("`{}`: line {} has something else than integers",
-                                    DisplayName(path), routing.choices.size() + 1));
+                        fmt::format("`{}`: number {} of line {} is no integer of 64 bits",
+                                    DisplayName(path), *word, routing.choices.size() + 1));
       return std::nullopt;
     }
-    routing.choices.push_back(std::move(choices));
+    routing.choices.push_back(std::move(std::get<std::vector<int64_t>>(read)));
   }
   if (routing.choices.empty()) {
     diagnostics.Error(DiagnosticKind::Data, {},

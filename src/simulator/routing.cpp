@@ -127,9 +127,30 @@ double MeanDistinct(const std::vector<std::vector<Place>>& lists) {
   return static_cast<double>(distinct) / static_cast<double>(std::max<size_t>(lists.size(), 1));
 }
 
+/// A token that chooses an expert more than once, and which; nothing where all choose distinct
+/// ones.
+std::optional<std::pair<int64_t, int64_t>> ChosenTwice(const std::vector<int64_t>& choices,
+                                                       int64_t of_token) {
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const auto token = static_cast<int64_t>(i) / of_token;
+    const auto first = choices.begin() + token * of_token;
+    const auto here = choices.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(first, here, *here) != here) {
+      return std::pair(token, *here);
+    }
+  }
+  return std::nullopt;
+}
+
 /// Of each layer; nothing, and a message, where the choices are not those of so many tokens.
 bool CountDistinct(const Routing& routing, int64_t layers, RoutingCost* found,
                    std::string* mismatch) {
+  const auto lines = static_cast<int64_t>(routing.choices.size());
+  if (lines > 1 && lines != layers) {
+    *mismatch = fmt::format("there are choices for {} layers, but {} {}", lines, layers,
+                            layers == 1 ? "chooses" : "choose");
+    return false;
+  }
   for (int64_t layer = 0; layer < layers; ++layer) {
     if (routing.choices.empty()) {
       Add(Draw(static_cast<uint64_t>(layer))
@@ -137,13 +158,8 @@ bool CountDistinct(const Routing& routing, int64_t layers, RoutingCost* found,
           found);
       continue;
     }
-    size_t line = routing.choices.size() == 1 ? 0 : static_cast<size_t>(layer);
-    if (line >= routing.choices.size()) {
-      *mismatch = fmt::format("there are choices for {} layers, but {} choose",
-                              routing.choices.size(), layers);
-      return false;
-    }
-    const std::vector<int64_t>& choices = routing.choices[line];
+    const std::vector<int64_t>& choices =
+        routing.choices[lines == 1 ? 0 : static_cast<size_t>(layer)];
     if (static_cast<int64_t>(choices.size()) != found->tokens * found->chosen) {
       *mismatch = fmt::format("layer {} has {} choices, but {} tokens choose {} experts each",
                               layer, choices.size(), found->tokens, found->chosen);
@@ -154,6 +170,11 @@ bool CountDistinct(const Routing& routing, int64_t layers, RoutingCost* found,
       *mismatch =
           fmt::format("layer {} chooses expert {}, outside of 0..{}", layer,
                       *taken.begin() < 0 ? *taken.begin() : *taken.rbegin(), found->experts);
+      return false;
+    }
+    if (auto twice = ChosenTwice(choices, found->chosen)) {
+      *mismatch = fmt::format("in layer {} token {} chooses expert {} twice", layer, twice->first,
+                              twice->second);
       return false;
     }
     std::vector<int64_t> tokens(static_cast<size_t>(found->experts));
