@@ -7,44 +7,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "compile/json_problem.h"
+
 namespace etc {
 namespace {
 
 using Json = nlohmann::json;
-
-/// Counts lines up to the byte where a JSON text stopped making sense.
-class ParseErrorPosition : public nlohmann::json_sax<Json> {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override { return true; }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(size_t position, const std::string&,
-                   const nlohmann::detail::exception&) override {
-    position_ = position;
-    return false;
-  }
-  size_t position() const { return position_; }
-
- private:
-  size_t position_ = 0;
-};
-
-LineColumn LocateParseError(std::string_view text) {
-  ParseErrorPosition handler;
-  (void)Json::sax_parse(text, &handler);
-  SourceFile source("", std::string(text));
-  size_t offset = handler.position() > 0 ? handler.position() - 1 : 0;
-  return source.Locate(static_cast<uint32_t>(std::min(offset, text.size())));
-}
 
 /// Far deeper than any configuration; a name has the names of all objects around it.
 constexpr int kMaxNesting = 64;
@@ -148,10 +116,8 @@ std::optional<Config> ParseConfig(std::string_view text, const std::string& orig
                                   Diagnostics& diagnostics) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) {
-    LineColumn at = LocateParseError(text);
     diagnostics.Error(DiagnosticKind::Config, {},
-                      fmt::format("`{}` is not JSON: line {}, column {} cannot be read", origin,
-                                  at.line, at.column));
+                      fmt::format("`{}` {}", origin, JsonProblem(text)));
     return std::nullopt;
   }
   if (!json.is_object()) {

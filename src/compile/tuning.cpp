@@ -1,9 +1,13 @@
 #include "compile/tuning.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "compile/json_problem.h"
+#include "target/target.h"
 
 namespace etc {
 namespace {
@@ -20,7 +24,7 @@ class Reader {
   std::optional<Tuning> Read(std::string_view text) {
     Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (json.is_discarded()) {
-      return Refuse("is not JSON");
+      return Refuse(JsonProblem(text));
     }
     if (!json.is_object() || json.value("tuning", Json()) != kVersion ||
         !json.value("entries", Json()).is_array()) {
@@ -37,6 +41,9 @@ class Reader {
             fmt::format("has an entry with no `target`, `function`, `shape`, `range` or "
                         "`choose`, or one of another kind: {}",
                         entry.dump()));
+      }
+      if (std::string problem = ProblemOf(entry, *read); !problem.empty()) {
+        return Refuse(fmt::format("has an entry {}: {}", problem, entry.dump()));
       }
       tuning.entries.push_back(std::move(*read));
     }
@@ -79,6 +86,30 @@ class Reader {
     return entry;
   }
 
+  /// What would keep the entry from ever deciding something; empty where nothing does.
+  static std::string ProblemOf(const Json& json, const TuningEntry& entry) {
+    std::vector<std::string_view> targets = {kHostTarget};
+    for (const Target& target : Targets()) {
+      targets.push_back(target.name);
+    }
+    if (std::find(targets.begin(), targets.end(), entry.target) == targets.end()) {
+      return fmt::format("for the target `{}`, which is none of `{}`", entry.target,
+                         fmt::join(targets, "`, `"));
+    }
+    for (const auto& [key, value] : json.items()) {
+      if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
+        return fmt::format("with a key `{}`, which is none of `{}`", key, fmt::join(kKeys, "`, `"));
+      }
+    }
+    for (const auto& [name, range] : entry.range) {
+      if (range.lo > range.hi) {
+        return fmt::format("whose range of `{}` is empty", name);
+      }
+    }
+    return entry.choose.empty() ? "that chooses nothing" : "";
+  }
+
+  static constexpr std::string_view kKeys[] = {"target", "function", "shape", "range", "choose"};
   const std::string& origin_;
   Diagnostics& diagnostics_;
 };

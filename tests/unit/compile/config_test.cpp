@@ -86,6 +86,8 @@ TEST_CASE("a configuration is flattened") {
 TEST_CASE("a configuration that is none is refused with its place") {
   CHECK(MessageOfConfig("{\n  \"a\": 1,\n  \"b\" 2\n}") ==
         "`c.json` is not JSON: line 3, column 7 cannot be read");
+  CHECK(MessageOfConfig("{\n  \"a\": 1e400}") ==
+        "`c.json` has a number beyond 64-bit floats, `1e400`, on line 2, column 8");
   CHECK(MessageOfConfig("[1]") == "`c.json` holds a list; expected an object of names and values");
   CHECK(MessageOfConfig("3") == "`c.json` holds a number; expected an object of names and values");
   CHECK(MessageOfConfig("").starts_with("`c.json` is not JSON"));

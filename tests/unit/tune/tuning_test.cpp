@@ -70,6 +70,27 @@ TEST_CASE(
   CHECK(Find(tuning, TuningTargets(source), Asked(1, 8), "")->option == "16");
 }
 
+TEST_CASE("an entry that would never decide something is an error") {
+  auto problem = [](const std::string& entry) {
+    Diagnostics diagnostics;
+    CHECK_FALSE(
+        ParseTuning("{\"tuning\": 1, \"entries\": [\n" + entry + "]}", "t.json", diagnostics));
+    REQUIRE(diagnostics.all().size() == 1);
+    return diagnostics.all()[0].message;
+  };
+  const std::string target = R"("target":"h200","function":"f","shape":{},)";
+  CHECK(problem(R"({"target":"h300","function":"f","shape":{},"range":{},"choose":{"rows":8}})")
+            .starts_with("`t.json` has an entry for the target `h300`, which is none of `host`, "));
+  CHECK(problem("{" + target + R"("range":{},"choose":{"rows":8},"chose":{}})")
+            .starts_with("`t.json` has an entry with a key `chose`, which is none of `target`, "));
+  CHECK(problem("{" + target + R"("range":{"B":[8,1]},"choose":{"rows":8}})")
+            .starts_with("`t.json` has an entry whose range of `B` is empty: {"));
+  CHECK(problem("{" + target + R"("range":{},"choose":{}})")
+            .starts_with("`t.json` has an entry that chooses nothing: {"));
+  CHECK(problem("{" + target + R"("range":{},"choose":{"rows":8})") ==
+        "`t.json` is not JSON: line 2, column 74 cannot be read");
+}
+
 TEST_CASE("an entry has the schedule of a kernel beside its loader") {
   Question loader = Asked(1, 8);
   loader.function = "decode";
