@@ -310,6 +310,15 @@ const char* Translate(const char* argument) {
   return argument;
 }
 
+/// The first `--option=`; null where there is none. CLI11 would take the next argument for its
+/// value.
+const char* FindEmptyValue(const std::vector<const char*>& arguments) {
+  auto found = std::find_if(arguments.begin(), arguments.end(), [](std::string_view argument) {
+    return argument.starts_with("--") && argument.find('=') == argument.size() - 1;
+  });
+  return found != arguments.end() ? *found : nullptr;
+}
+
 /// CLI11's message as one of our diagnostics.
 ExitCode ReportWrongCommandLine(std::string message, const CLI::App& app,
                                 const std::vector<const char*>& arguments) {
@@ -391,6 +400,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   AddDoctorCommand(app, command);
   AddCompletionCommand(app, command, shell);
   AddManCommand(app, command);
+  const char* empty = FindEmptyValue(arguments);
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::Success& success) {  // --help, --version
@@ -400,7 +410,11 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
     (void)WriteText("-", text.str(), session.diagnostics());
     return session.Finish();
   } catch (const CLI::ParseError& error) {
-    return ReportWrongCommandLine(error.what(), app, arguments);
+    return ReportWrongCommandLine(
+        empty != nullptr ? fmt::format("`{}` has no value", empty) : error.what(), app, arguments);
+  }
+  if (empty != nullptr) {
+    return ReportWrongCommandLine(fmt::format("`{}` has no value", empty), app, arguments);
   }
   std::visit([](auto& options) { TellSourceOfTarget(options); }, command);
   return command;

@@ -39,14 +39,23 @@ Expr Literal(const Override& given, ValueKind wanted) {
   return BoolLiteral{std::get<bool>(given.value)};
 }
 
+/// What kind of value is given: an integer with too many digits was read as a float.
+std::string Found(const Override& given, ValueKind wanted) {
+  const auto* value = std::get_if<double>(&given.value);
+  constexpr double kBeyond = 0x1p63;
+  return value != nullptr && wanted == ValueKind::Int && std::abs(*value) >= kBeyond
+             ? "beyond 64-bit integers"
+             : fmt::format("of kind {}", Spelling(KindOf(given)));
+}
+
 /// One number of ranks in the place of those of the mesh.
 void OverrideMesh(Module& module, const Override& given, Diagnostics& diagnostics) {
   const Symbol& size = module.symbols[module.mesh->size];
   const auto* ranks = std::get_if<int64_t>(&given.value);
   if (ranks == nullptr) {
     diagnostics.Error(given.required ? DiagnosticKind::Define : DiagnosticKind::Config, size.range,
-                      fmt::format("`{}` is a number of ranks, but {} gives it a value of kind {}",
-                                  size.name, given.origin, Spelling(KindOf(given))));
+                      fmt::format("`{}` is a number of ranks, but {} gives it a value {}",
+                                  size.name, given.origin, Found(given, ValueKind::Int)));
     return;
   }
   module.mesh->values = {*ranks};
@@ -79,10 +88,10 @@ bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
     ValueKind found = KindOf(given);
     bool widens = IsFloating(wanted) && (found == ValueKind::Int || found == ValueKind::Float);
     if (found != wanted && !widens && wanted != ValueKind::Error) {
-      diagnostics.Error(error, constant.range,
-                        fmt::format("the constant `{}` is of kind {}, but {} gives it a value of "
-                                    "kind {}",
-                                    given.name, Spelling(wanted), given.origin, Spelling(found)));
+      diagnostics.Error(
+          error, constant.range,
+          fmt::format("the constant `{}` is of kind {}, but {} gives it a value {}", given.name,
+                      Spelling(wanted), given.origin, Found(given, wanted)));
       continue;
     }
     const auto* value = std::get_if<double>(&given.value);

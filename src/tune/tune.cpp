@@ -1,6 +1,7 @@
 #include "tune/tune.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -150,33 +151,47 @@ class Tuner : public TrialBench {
 
   /// The range that the sizes lie in.
   bool FindRange(const std::vector<Decision>& decisions) {
+    std::set<std::string> missing;
+    bool is_open = false;
     for (const Decision& decision : decisions) {
-      bool wanted = job_.graph.empty() || decision.graph == job_.graph;
-      const DimRanges ranges = RangesOf(open_, decision.where);
-      wanted = wanted && std::all_of(ranges.begin(), ranges.end(), [&](const auto& range) {
-                 auto size = job_.dims.find(open_.symbols[range.first].name);
-                 return size != job_.dims.end() && range.second.lo <= size->second &&
-                        size->second <= range.second.hi;
-               });
-      if (wanted) {
+      if (!job_.graph.empty() && decision.graph != job_.graph) {
+        continue;
+      }
+      is_open = true;
+      bool holds = true;
+      for (const auto& [dim, range] : RangesOf(open_, decision.where)) {
+        const std::string& name = open_.symbols[dim].name;
+        auto size = job_.dims.find(name);
+        if (size == job_.dims.end()) {
+          missing.insert(name);
+        }
+        holds = holds && size != job_.dims.end() && range.lo <= size->second &&
+                size->second <= range.hi;
+      }
+      if (holds) {
         graph_ = decision.graph;
         where_ = decision.where;
         return true;
       }
     }
-    if (decisions.empty()) {
+    if (!is_open) {
       (void)ReportNothingOpen();
-    } else {
-      session_.diagnostics().Error(DiagnosticKind::CommandLine, {},
-                                   "`--dim` names no size of each dimension that the graph is "
-                                   "specialised for");
+      return false;
     }
+    session_.diagnostics().Error(
+        DiagnosticKind::CommandLine, {},
+        missing.empty()
+            ? "the sizes of `--dim` lie in no range that the graph is specialised for"
+            : fmt::format("the graph is specialised for `{}`, of which `--dim` gives no size",
+                          fmt::join(missing, "`, `")));
     return false;
   }
 
   std::nullopt_t ReportNothingOpen() {
-    session_.diagnostics().Error(DiagnosticKind::CommandLine, {},
-                                 "nothing is left open in the program");
+    session_.diagnostics().Error(
+        DiagnosticKind::CommandLine, {},
+        job_.graph.empty() ? "nothing is left open in the program"
+                           : fmt::format("nothing is left open in a graph `{}`", job_.graph));
     return std::nullopt;
   }
 
