@@ -19,6 +19,7 @@
 #include "compile/proof_beside.h"
 #include "compile/resource_report.h"
 #include "driver/commands.h"
+#include "driver/output_files.h"
 #include "emit/raise/unchecked.h"
 #include "ir/printer.h"
 #include "support/files.h"
@@ -245,6 +246,9 @@ class CompileJob {
     if (options_.target.IsHost() && options_.target.resource_usage != ResourceUsage::Off) {
       return Refuse("`--resource-usage` has no meaning for `--arch host`");
     }
+    if (options_.target.IsHost() && options_.target.compiler == Compiler::Nvcc) {
+      return Refuse("`--compiler nvcc` has no meaning for `--arch host`; `CXX` names its compiler");
+    }
     return !writes_binary || to_stdout ||
            (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()) &&
             (IsContainerPath(BinaryPath()) ||
@@ -252,8 +256,6 @@ class CompileJob {
                                 session_.diagnostics())));
   }
 
-  /// No output may take the place of another or of an input: `--config model.json -o model.cubin`
-  /// would put the manifest over the configuration.
   bool OutputsDiffer() {
     std::vector<std::string> outputs{BinaryPath()};
     if (!IsContainerPath(BinaryPath())) {
@@ -265,23 +267,7 @@ class CompileJob {
     if (options_.depfile.write) {
       outputs.push_back(DepfilePath());
     }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      for (const std::string& input : Inputs()) {
-        if (IsSameFile(outputs[i], input)) {
-          return Refuse(
-              fmt::format("the output `{}` would replace the input `{}`; choose another "
-                          "`-o`",
-                          outputs[i], input));
-        }
-      }
-      for (size_t earlier = 0; earlier < i; ++earlier) {
-        if (IsSameFile(outputs[i], outputs[earlier])) {
-          return Refuse(
-              fmt::format("two outputs are called `{}`; choose another `-o`", outputs[i]));
-        }
-      }
-    }
-    return true;
+    return CheckOutputsDiffer(outputs, Inputs(), session_.diagnostics());
   }
 
   bool Refuse(std::string message) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "driver/commands.h"
+#include "driver/output_files.h"
 #include "etc/runtime.hpp"
 #include "report/artifact_view.h"
 #include "runtime/binding.h"
@@ -25,7 +26,8 @@ class PackJob {
   bool Run() {
     auto dims = ParseIntAssignments(options_.dims, "--dim", diagnostics_);
     auto view = dims ? ViewArtifact(options_.file, diagnostics_) : std::nullopt;
-    if (!view || !CheckFiles() || !Find(view->manifest)) {
+    if (!view || !CheckOutputsDiffer({options_.output}, {options_.input}, diagnostics_) ||
+        !Find(view->manifest)) {
       return false;
     }
     TensorData tensor{param_->name, param_->access, param_->dtype, {}, {}};
@@ -41,13 +43,6 @@ class PackJob {
   bool Report(DiagnosticKind kind, std::string message) {
     diagnostics_.Error(kind, {}, std::move(message));
     return false;
-  }
-
-  bool CheckFiles() {
-    return !IsSameFile(options_.input, options_.output) ||
-           Report(DiagnosticKind::CommandLine,
-                  fmt::format("the output `{}` would replace the input `{}`", options_.output,
-                              options_.input));
   }
 
   bool Find(const manifest::Manifest& manifest) {

@@ -10,6 +10,7 @@
 #include "compile/pipeline.h"
 #include "compile/program_builder.h"
 #include "driver/commands.h"
+#include "driver/output_files.h"
 #include "driver/run_arguments.h"
 #include "emit/raise/unchecked.h"
 #include "support/files.h"
@@ -57,6 +58,9 @@ class RunJob {
         return false;
       }
     }
+    if (!OutputsDiffer(*inputs, *outputs)) {
+      return false;
+    }
     if (!options_.profile.empty() && !TraceIsOutput() &&
         !CheckFolder(options_.profile, session_.diagnostics())) {
       return false;
@@ -98,6 +102,19 @@ class RunJob {
     // Where each rank has a process, all know the same, and rank 0 tells it.
     return own_rank_.value_or(0) != 0 ||
            (Write(*outputs, *run, *launcher, results) && WriteProfile(*launcher));
+  }
+
+  bool OutputsDiffer(const Assignments& inputs, const Assignments& outputs) {
+    std::vector<std::string> read = {options_.source.file, options_.source.tuning};
+    read.insert(read.end(), options_.source.configs.begin(), options_.source.configs.end());
+    for (const auto& [name, file] : inputs) {
+      read.push_back(file);
+    }
+    std::vector<std::string> written = {options_.profile};
+    for (const auto& [name, file] : outputs) {
+      written.push_back(file);
+    }
+    return CheckOutputsDiffer(written, read, session_.diagnostics());
   }
 
   /// What is promised of integers does not hold for all that may be drawn.
