@@ -103,7 +103,7 @@ std::vector<std::vector<Place>> ListsOf(const RoutingCost& routing, const Routed
   std::vector<std::vector<Place>> lists;
   for (const std::vector<int64_t>& all : routing.tokens_of) {
     std::vector<int64_t> busiest;
-    for (auto first = all.begin(); first != all.end(); first += call.experts) {
+    for (auto first = all.begin(); all.end() - first >= call.experts; first += call.experts) {
       std::vector<int64_t> own(first, first + call.experts);
       auto unused = [](const std::vector<int64_t>& tokens) {
         return std::count(tokens.begin(), tokens.end(), 0);
