@@ -41,7 +41,7 @@ bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
   Diagnostics again;
   auto reparsed = Parse(printed, again);
   if (reparsed) {
-    (void)Verify(*reparsed, again);
+    (void)VerifyBehindPass(*reparsed, true, again);
   }
   InternalError(__FILE__, __LINE__,
                 fmt::format("{} left an invalid module behind\n{}", who,
@@ -52,9 +52,7 @@ bool ReportUnknownPass(const std::string& name, Diagnostics& diagnostics) {
 /// `verified` is the module as it was verified last: of what `who` left alone nothing is asked.
 bool VerifyAfter(const std::string& who, const Module& module, const Module& verified) {
   Diagnostics diagnostics;
-  bool right = AreDevicesEqual(verified, module) ? VerifyPrograms(module, diagnostics)
-                                                 : Verify(module, diagnostics);
-  if (!right) {
+  if (!VerifyBehindPass(module, !AreDevicesEqual(verified, module), diagnostics)) {
     Refuse(who, module, diagnostics);
   }
   return true;

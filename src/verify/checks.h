@@ -14,6 +14,8 @@ void CheckBodyFlow(const Module& module, const Device& device, Diagnostics& diag
 void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnostics);
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+void CheckWritten(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+void CheckWritten(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckPreloaded(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckPreloaded(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckRangeWaits(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);

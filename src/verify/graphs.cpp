@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "analysis/events_of_sm.h"
 #include "analysis/samples.h"
@@ -55,18 +54,6 @@ class GraphChecks {
   void Values(const std::vector<SymbolId>& values) {
     for (SymbolId value : values) {
       CheckSize(module_.symbols[value].value, "a value of a kernel", DiagnosticKind::Structure);
-    }
-  }
-
-  /// Every `out` parameter is written by some call.
-  void Outputs(const std::vector<TensorId>& params) {
-    for (TensorId param : params) {
-      const Tensor& tensor = module_.tensors[param];
-      if (tensor.access == Access::Out && !written_.contains(param)) {
-        diagnostics_.Error(
-            DiagnosticKind::Access, tensor.range,
-            fmt::format("`%{}` is an `out` parameter, but no call writes it", tensor.name));
-      }
     }
   }
 
@@ -245,9 +232,6 @@ class GraphChecks {
                              Counted(callee.params.size(), "argument"), args.size(),
                              args.size() == 1 ? "is" : "are"))
           .notes.push_back(DeclaredHere(callee));
-      for (const Argument& arg : args) {
-        written_.insert(arg.tensor);  // perhaps; one error is enough
-      }
       return;
     }
     for (size_t i = 0; i < args.size(); ++i) {
@@ -261,11 +245,6 @@ class GraphChecks {
     for (size_t i = 0; i < args.size(); ++i) {
       CheckAccess(args[i].range.IsValid() ? args[i].range : range, callee, args[i].tensor,
                   module_.tensors[callee.params[i]]);
-    }
-    for (size_t i = 0; i < args.size(); ++i) {
-      if (module_.tensors[callee.params[i]].access != Access::In) {
-        written_.insert(args[i].tensor);
-      }
     }
   }
 
@@ -302,24 +281,14 @@ class GraphChecks {
 
   void CheckAccess(SourceRange range, const Device& callee, TensorId id, const Tensor& param) {
     const Tensor& tensor = module_.tensors[id];
-    bool writes = param.access != Access::In;
-    bool reads = param.access != Access::Out;
-    if (writes && tensor.kind == TensorKind::Param && tensor.access == Access::In) {
+    if (param.access != Access::In && tensor.kind == TensorKind::Param &&
+        tensor.access == Access::In) {
       Diagnostic& error =
           diagnostics_.Error(DiagnosticKind::Access, range,
                              fmt::format("`%{}` is an `in` parameter, but `@{}` writes it as `%{}`",
                                          tensor.name, callee.name, param.name));
       error.notes.push_back({tensor.range, "declare it `out` or `inout` to write it"});
       error.notes.push_back(DeclaredHere(param));
-    }
-    bool undefined = tensor.kind == TensorKind::Buffer || tensor.access == Access::Out;
-    if (reads && undefined && !written_.contains(id)) {
-      diagnostics_
-          .Error(DiagnosticKind::Access, range,
-                 fmt::format("`@{}` reads `%{}`, {} that no earlier call has written", callee.name,
-                             tensor.name, Describe(tensor)))
-          .notes.push_back(DeclaredHere(tensor));
-      written_.insert(id);  // once is enough
     }
   }
 
@@ -333,7 +302,6 @@ class GraphChecks {
   DimRanges ranges_;                 // the same
   Diagnostics& diagnostics_;
   ExprChecker exprs_;
-  std::set<TensorId> written_;
   int repeat_depth_ = 0;
   Iterations around_;
 };
@@ -344,7 +312,6 @@ void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnosti
   GraphChecks checks(module, Place::Graph, graph.where, diagnostics);
   checks.Params(graph.params);
   checks.Block(graph.body);
-  checks.Outputs(graph.params);
   CheckWhere(module, graph.where, diagnostics);
 }
 
@@ -367,7 +334,6 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   checks.Values(kernel.values);
   checks.Block(kernel.declarations);
   checks.Block(kernel.body);
-  checks.Outputs(kernel.params);
   CheckSchedule(module, kernel, diagnostics);
   CheckQueues(module, kernel, diagnostics);
   CheckCounters(module, kernel, diagnostics);

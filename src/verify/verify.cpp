@@ -62,8 +62,7 @@
 //     `repeat`. A repeat's bounds are constant integers.
 //   - Arguments agree with the parameters in number, type, rank and shape (shapes.cpp compares
 //     sizes as polynomials over the dimensions); a slice is inside its tensor.
-//   - No call writes an `in` parameter of the graph, some call writes each `out` parameter, and
-//     what no call has written yet is not read.
+//   - No call writes an `in` parameter of the graph.
 //   - A kernel of separate launches has no flagged buffers. All flagged buffers of a kernel are
 //     symmetric, or none is.
 //   - A kernel is `dynamic` where it has a dispatch, `static` or `kernels` where it has none; an SM
@@ -80,6 +79,9 @@
 //   - A loader has at least one slot on its way.
 //   - A check is of a parameter with elements when a launch begins, of integers, and leaves `*` an
 //     axis.
+// What is written (written.cpp), of a text only: passes leave out calls that have no tasks
+//   - Some call writes each `out` parameter that has elements, and what no call has written yet is
+//     not read.
 // Edges (edges.cpp)
 //   - An edge names all coordinates of its callee's tasks; a reference has as many indices as the
 //     event has dimensions; indices are integers and guards booleans.
@@ -195,14 +197,19 @@ bool VerifyDependences(const Module& module, Diagnostics& diagnostics) {
 
 namespace {
 
+/// What is asked of a module.
+struct Scope {
+  bool devices;     // about all beside its graphs and kernels, too
+  bool as_written;  // also what holds of a text only
+};
+
 /// What is wrong with some part of a module for itself, and then, where nothing is, what takes
 /// values at chosen sizes to see. For one number of ranks, of whose program the events are those of
 /// `joined`: the module itself where it has no mesh.
-void CheckParts(const Module& module, const Module& joined, bool devices,
-                Diagnostics& diagnostics) {
+void CheckParts(const Module& module, const Module& joined, Scope scope, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   std::vector<DeviceId> checked;
-  if (devices) {
+  if (scope.devices) {
     CheckConstants(module, diagnostics);
     for (const Item& item : module.items) {
       if (const auto* id = std::get_if<DeviceId>(&item)) {
@@ -220,6 +227,10 @@ void CheckParts(const Module& module, const Module& joined, bool devices,
         CheckSpecialisation(module, graph, diagnostics);
       },
       [&](const Kernel& kernel) { CheckKernel(module, kernel, diagnostics); });
+  if (scope.as_written) {
+    auto check_written = [&](const auto& program) { CheckWritten(module, program, diagnostics); };
+    ForEachProgram(module, check_written, check_written);
+  }
   if (diagnostics.error_count() != before) {
     return;
   }
@@ -249,17 +260,17 @@ void CheckParts(const Module& module, const Module& joined, bool devices,
   RunInParallel(checks, diagnostics);
 }
 
-bool VerifyParts(const Module& module, bool devices, Diagnostics& diagnostics) {
+bool VerifyParts(const Module& module, Scope scope, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   if (!module.mesh) {
-    CheckParts(module, module, devices, diagnostics);
+    CheckParts(module, module, scope, diagnostics);
     return diagnostics.error_count() == before;
   }
   CheckMesh(module, diagnostics);
   if (diagnostics.error_count() == before) {
     ForEachMesh(module, diagnostics,
                 [&](const Module& at, const Module& joined, Diagnostics& found) {
-                  CheckParts(at, joined, devices, found);
+                  CheckParts(at, joined, scope, found);
                 });
   }
   return diagnostics.error_count() == before;
@@ -267,12 +278,13 @@ bool VerifyParts(const Module& module, bool devices, Diagnostics& diagnostics) {
 
 }  // namespace
 
-bool VerifyPrograms(const Module& module, Diagnostics& diagnostics) {
-  return VerifyParts(module, false, diagnostics) && VerifyDependences(module, diagnostics);
+bool VerifyBehindPass(const Module& module, bool devices, Diagnostics& diagnostics) {
+  return VerifyParts(module, {devices, false}, diagnostics) &&
+         VerifyDependences(module, diagnostics);
 }
 
 bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
-  return VerifyParts(module, true, diagnostics);
+  return VerifyParts(module, {true, true}, diagnostics);
 }
 
 bool VerifySpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics) {

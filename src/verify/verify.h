@@ -6,11 +6,12 @@
 
 namespace etc {
 
-/// Reports every violated invariant; false when there was one. Changes nothing.
+/// Reports every violated invariant of a text; false when there was one. Changes nothing.
 [[nodiscard]] bool Verify(const Module& module, Diagnostics& diagnostics);
 
-/// The same where all but the graphs and the kernels is verified already.
-[[nodiscard]] bool VerifyPrograms(const Module& module, Diagnostics& diagnostics);
+/// The invariants that every pass keeps. Without `devices` all but the graphs and the kernels is
+/// verified already.
+[[nodiscard]] bool VerifyBehindPass(const Module& module, bool devices, Diagnostics& diagnostics);
 
 /// Verify in two halves, for a caller that proves the dependences between them: a proof that fails
 /// says more. The second half relies on events that passed the first.
