@@ -164,6 +164,26 @@ std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& sessio
   return VerifyDependences(*module, session.diagnostics()) ? std::move(module) : nullptr;
 }
 
+bool HasProgram(const Module& module, Session& session) {
+  if (std::any_of(module.items.begin(), module.items.end(), [](const Item& item) {
+        return std::holds_alternative<GraphId>(item) || std::holds_alternative<KernelId>(item);
+      })) {
+    return true;
+  }
+  Diagnostic& error = session.diagnostics().Error(DiagnosticKind::Structure, {},
+                                                  "the program has no graph that becomes a kernel");
+  const SourceFile& source = *session.source();
+  for (const Graph& graph : module.graphs) {  // those that expansion has left out, too
+    if (source.NameAt(graph.range.begin) == source.name()) {
+      error.notes.push_back(
+          {graph.range,
+           fmt::format("`@{}` has {}: it is a part of the graphs that call it", graph.name,
+                       graph.generics.empty() ? "alternatives" : "generic parameters")});
+    }
+  }
+  return false;
+}
+
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                    Session& session, DerivedBodies& bodies) {
   Diagnostics& diagnostics = session.diagnostics();

@@ -37,6 +37,10 @@ namespace etc {
 [[nodiscard]] std::unique_ptr<Module> LoadModule(const SourceOptions& options, Session& session,
                                                  const std::map<std::string, int64_t>& sizes = {});
 
+/// An error where an expanded module has neither a graph nor a kernel: there is nothing to compile
+/// and to run.
+[[nodiscard]] bool HasProgram(const Module& module, Session& session);
+
 /// Sets constants, expands, verifies all but dependences, and unless `options` skip the proofs
 /// derives the events that are proved. `bodies` gets what the proofs may take over of that. False
 /// after an error.

@@ -184,7 +184,10 @@ class BenchJob {
     source.file = file;
     source.for_host = on_host;
     auto module = LoadModule(source, session_, sizes);
-    if (module && IsScheduled(*module)) {
+    if (!module || !HasProgram(*module, session_)) {
+      return nullptr;
+    }
+    if (IsScheduled(*module)) {
       Refuse(fmt::format("`{}` is scheduled already; compile it, and measure the artifact",
                          DisplayName(file)));
       return nullptr;

@@ -77,6 +77,9 @@ class CompileJob {
     if (!ordered || options_.stop_after == StopAfter::Verify) {
       return ordered;
     }
+    if (!HasProgram(module, session_)) {
+      return false;
+    }
     LoweringOptions lowering = options_.lowering;
     std::erase_if(lowering.print_after, IsRaisePass);
     lowering.schedule.flag_in_data = !options_.target.IsHost();

@@ -194,7 +194,8 @@ class RunJob {
       if (module_ && module_->mesh) {
         written_ = std::make_unique<Module>(*module_);
       }
-      if (!module_ || !CheckRunArguments(*module_, arguments, session_.diagnostics()) ||
+      if (!module_ || !HasProgram(*module_, session_) ||
+          !CheckRunArguments(*module_, arguments, session_.diagnostics()) ||
           !(IsScheduled(*module_) ||
             RunPasses(*module_, StaticPipeline(lowering.schedule), lowering, timer_, session_))) {
         return std::nullopt;

@@ -23,8 +23,9 @@ std::optional<ScheduledProgram> LoadScheduled(const QueryOptions& options, Sessi
   LoweringOptions lowering = options.lowering;
   lowering.schedule.flag_in_data = true;
   PhaseTimer timer;
-  if (!module || !(IsScheduled(*module) || RunPasses(*module, StaticPipeline(lowering.schedule),
-                                                     lowering, timer, session))) {
+  if (!module || !HasProgram(*module, session) ||
+      !(IsScheduled(*module) ||
+        RunPasses(*module, StaticPipeline(lowering.schedule), lowering, timer, session))) {
     return std::nullopt;
   }
   return ScheduledProgram{std::move(module), std::move(*sizes), std::move(*values),

@@ -203,7 +203,6 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
     diagnostics.Error(DiagnosticKind::Structure, range, std::move(message));
     ok = false;
   };
-  size_t kernels = 0;
   for (const Item& item : module.items) {
     if (const auto* graph = std::get_if<GraphId>(&item)) {
       missing(
@@ -211,10 +210,6 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
           fmt::format("graph `@{}` is not scheduled; the passes of `etc opt` make a kernel of it",
                       module.graphs[*graph].name));
     }
-    kernels += std::holds_alternative<KernelId>(item) ? 1 : 0;
-  }
-  if (kernels == 0 && ok) {
-    missing({}, "there is nothing to compile: the program has no graph");
   }
   std::set<DeviceId> devices;
   for (const Kernel& kernel : module.kernels) {
