@@ -11,7 +11,11 @@ void Parser::ImportItem() {
   uint32_t begin = Take().range.begin;
   Token file = Expect(TokenKind::String);
   ExpectSemicolon();
-  if (panicking_ || file.text.empty()) {
+  if (panicking_) {
+    return;
+  }
+  if (file.text.empty()) {
+    diagnostics_.Error(DiagnosticKind::File, file.range, "the name of the file to import is empty");
     return;
   }
   size_t item = module_->items.size();
