@@ -15,7 +15,6 @@
 #include "ir/lower_slices.h"
 #include "schedule/lower.h"
 #include "support/files.h"
-#include "text/parser.h"
 #include "verify/verify.h"
 
 namespace etc {
@@ -94,7 +93,8 @@ bool Flatten(Module& module, const SourceOptions& options, Session& session,
 
 }  // namespace
 
-std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& session) {
+std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& session,
+                                    AbsentImports absent) {
   const std::string& file = options.file;
   auto text = ReadInput(file, session.diagnostics());
   if (!text) {
@@ -115,7 +115,7 @@ std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& sessi
   }
   IncludePath include_path(options.include_dirs);
   auto module = Parse(session.SetSource(DisplayName(file), std::move(*text)),
-                      include_path.Imports(), session.diagnostics());
+                      include_path.Imports(), session.diagnostics(), absent);
   session.SetImports(include_path.used());
   return module;
 }

@@ -14,11 +14,13 @@
 #include "compile/session.h"
 #include "expand/decisions.h"
 #include "ir/module.h"
+#include "text/parser.h"
 
 namespace etc {
 
 /// Reads and parses the source and what it imports. Null after an error.
-[[nodiscard]] std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& session);
+[[nodiscard]] std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& session,
+                                                  AbsentImports absent = AbsentImports::Refused);
 
 /// Puts the values of `--config` and then those of `-D` in the place of the source's own, and makes
 /// the arrays of `--array`.

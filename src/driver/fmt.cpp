@@ -20,7 +20,8 @@ std::string Format(const Module& module, const std::string& file,
   std::string text = Print(module);
   SourceFile printed(DisplayName(file), text);
   Diagnostics diagnostics;
-  auto again = Parse(printed, IncludePath(include_dirs).Imports(), diagnostics);
+  auto again =
+      Parse(printed, IncludePath(include_dirs).Imports(), diagnostics, AbsentImports::Assumed);
   if (!again) {
     InternalError(__FILE__, __LINE__,
                   "the formatted text does not parse\n" + RenderText(diagnostics, &printed));
@@ -40,7 +41,7 @@ ExitCode FormatFile(const std::string& file, const FmtOptions& options) {
   SourceOptions from;
   from.file = file;
   from.include_dirs = options.include_dirs;
-  auto module = ParseSource(from, session);
+  auto module = ParseSource(from, session, AbsentImports::Assumed);
   if (!module) {
     return session.Finish(ExitCode::InputWrong);
   }

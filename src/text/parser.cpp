@@ -49,10 +49,11 @@ bool StartsStatement(const Token& token) {
 }  // namespace
 
 Parser::Parser(const SourceFile& source, SourceFile* growing, const ImportReader* reader,
-               Diagnostics& diagnostics)
+               AbsentImports absent, Diagnostics& diagnostics)
     : source_(source),
       growing_(growing),
       reader_(reader),
+      absent_imports_(absent),
       diagnostics_(diagnostics),
       module_(std::make_unique<Module>()) {
   Tokens tokens = Lex(source, diagnostics);
@@ -277,21 +278,22 @@ void Parser::Items() {
 namespace {
 
 std::unique_ptr<Module> ParseAll(const SourceFile& source, SourceFile* growing,
-                                 const ImportReader* reader, Diagnostics& diagnostics) {
+                                 const ImportReader* reader, AbsentImports absent,
+                                 Diagnostics& diagnostics) {
   size_t errors_before = diagnostics.error_count();
-  std::unique_ptr<Module> module = Parser(source, growing, reader, diagnostics).Run();
+  std::unique_ptr<Module> module = Parser(source, growing, reader, absent, diagnostics).Run();
   return diagnostics.error_count() > errors_before ? nullptr : std::move(module);
 }
 
 }  // namespace
 
 std::unique_ptr<Module> Parse(SourceFile& source, const ImportReader& reader,
-                              Diagnostics& diagnostics) {
-  return ParseAll(source, &source, &reader, diagnostics);
+                              Diagnostics& diagnostics, AbsentImports absent) {
+  return ParseAll(source, &source, &reader, absent, diagnostics);
 }
 
 std::unique_ptr<Module> Parse(const SourceFile& source, Diagnostics& diagnostics) {
-  return ParseAll(source, nullptr, nullptr, diagnostics);
+  return ParseAll(source, nullptr, nullptr, AbsentImports::Refused, diagnostics);
 }
 
 }  // namespace etc

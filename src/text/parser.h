@@ -21,6 +21,10 @@ struct ImportedText {
 using ImportReader =
     std::function<std::optional<ImportedText>(const std::string& name, const std::string& from)>;
 
+/// What an imported file that is not there means: an error; or, to who only prints the text again,
+/// that names which nobody defines are its own.
+enum class AbsentImports { Refused, Assumed };
+
 /// Parses `source` and resolves names. Reports every error it can find in one run (it
 /// resynchronises at `;` and `}`); the module is null when there was one. Checks nothing beyond
 /// syntax and names.
@@ -29,7 +33,8 @@ using ImportReader =
 /// but not those that they import in turn nor those that begin with `_`, and they know none of
 /// `source`.
 [[nodiscard]] std::unique_ptr<Module> Parse(SourceFile& source, const ImportReader& reader,
-                                            Diagnostics& diagnostics);
+                                            Diagnostics& diagnostics,
+                                            AbsentImports absent = AbsentImports::Refused);
 /// The same for a text without imports.
 [[nodiscard]] std::unique_ptr<Module> Parse(const SourceFile& source, Diagnostics& diagnostics);
 

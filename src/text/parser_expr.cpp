@@ -171,6 +171,9 @@ ExprId Parser::NamedOperand() {
     Expect(TokenKind::RightParen);
     return Add(Cast{*type, operand}, begin, Height(operand) + 1);
   }
+  if (import_absent_) {
+    return ApplyAssumed(name, begin);
+  }
   Panic(DiagnosticKind::UnknownName, name.range,
         fmt::format("no function `{}` is known in expressions", name.text),
         {KnownWords(name.text, FunctionWords())});

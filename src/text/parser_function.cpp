@@ -108,4 +108,27 @@ ExprId Parser::Apply(FunctionId id, uint32_t begin) {
   return result;
 }
 
+ExprId Parser::ApplyAssumed(const Token& name, uint32_t begin) {
+  Function function;
+  function.name = name.text;
+  Application application{module_->functions.Add(std::move(function)), {}};
+  Expect(TokenKind::LeftParen);
+  List(TokenKind::RightParen, [&] {
+    TokenKind behind = TokenKind::End;
+    if (At(TokenKind::Tensor)) {  // a slice, or an element that an expression begins with
+      size_t next = pos_ + 1;
+      behind =
+          tokens_[tokens_[next].kind == TokenKind::LeftBracket ? BehindBracket(next) : next].kind;
+    }
+    if (behind == TokenKind::Comma || behind == TokenKind::RightParen) {
+      application.args.emplace_back(OneArgument());
+    } else {
+      application.args.emplace_back(BracketedExpression());
+    }
+  });
+  ExprId result = Add(IntLiteral{0}, begin);
+  module_->applications[result] = std::move(application);
+  return result;
+}
+
 }  // namespace etc

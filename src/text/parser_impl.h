@@ -31,7 +31,7 @@ class Parser {
  public:
   /// Adds imported texts to `growing`; without it there are none.
   Parser(const SourceFile& source, SourceFile* growing, const ImportReader* reader,
-         Diagnostics& diagnostics);
+         AbsentImports absent, Diagnostics& diagnostics);
   std::unique_ptr<Module> Run();
 
  private:
@@ -209,6 +209,8 @@ class Parser {
   ExprId Reducing(Reduction op, uint32_t begin);
   ExprId IntrinsicCall(Intrinsic op, uint32_t begin);
   ExprId Apply(FunctionId function, uint32_t begin);
+  /// The use of a function that an absent file may define.
+  ExprId ApplyAssumed(const Token& name, uint32_t begin);
   std::vector<ExprId> Indices();
   std::optional<BinaryOp> OperatorHere() const;
   int Height(ExprId id) const { return id ? heights_[id.value] : 0; }
@@ -290,6 +292,7 @@ class Parser {
   const SourceFile& source_;
   SourceFile* growing_;
   const ImportReader* reader_;
+  AbsentImports absent_imports_;
   Diagnostics& diagnostics_;
   std::unique_ptr<Module> module_;
   std::vector<Token> tokens_;
@@ -305,6 +308,7 @@ class Parser {
   FileNames names_;
   std::map<std::string, FileNames> files_;  // of the imported ones, by path
   std::vector<std::string> importing_;      // the files that are being parsed
+  bool import_absent_ = false;              // it may define what nobody else does
 };
 
 template <class Promised>

@@ -26,6 +26,10 @@ void Parser::ImportItem() {
   if (growing_ != nullptr) {
     found = (*reader_)(name, importing_.back());
   }
+  if (!found && absent_imports_ == AbsentImports::Assumed) {
+    import_absent_ = true;
+    return;
+  }
   if (!found) {
     diagnostics_
         .Error(DiagnosticKind::File, file.range,

@@ -67,6 +67,10 @@ SymbolId Parser::FindScalar(const Token& name) {
   if (const auto* entry = names_.scalars.Find(name.text)) {
     return entry->value;
   }
+  if (import_absent_) {
+    return module_->symbols.Add(
+        {std::string(name.text), SymbolKind::Const, name.range, {}, {}, {}, {}});
+  }
   std::string nearest = names_.scalars.Nearest(name.text);
   const auto* entry = names_.scalars.Find(nearest);
   Unknown("", name, nearest, entry ? entry->range : SourceRange{}, "scalar");
@@ -116,6 +120,11 @@ EventId Parser::FindEvent(const Token& name) {
 std::optional<Parser::Callable> Parser::FindCallable(const Token& name) {
   if (const auto* entry = names_.callables.Find(name.text)) {
     return entry->value;
+  }
+  if (import_absent_) {
+    Device device;
+    device.name = name.text;
+    return module_->devices.Add(std::move(device));
   }
   std::string nearest = names_.callables.Nearest(name.text);
   const auto* entry = names_.callables.Find(nearest);
