@@ -210,7 +210,9 @@ void CheckParts(const Module& module, const Module& joined, Scope scope, Diagnos
   size_t before = diagnostics.error_count();
   std::vector<DeviceId> checked;
   if (scope.devices) {
-    CheckConstants(module, diagnostics);
+    if (!CheckConstants(module, diagnostics)) {
+      return;  // what follows relies on their values
+    }
     for (const Item& item : module.items) {
       if (const auto* id = std::get_if<DeviceId>(&item)) {
         CheckDevice(module, module.devices[*id], diagnostics);
