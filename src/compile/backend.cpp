@@ -6,8 +6,10 @@
 #include <filesystem>
 
 #include "ir/printer.h"
+#include "ir/schedules.h"
 #include "runtime/container.h"
 #include "runtime/hash.h"
+#include "runtime/launches.h"
 #include "runtime/manifest_seal.h"
 #include "support/progress.h"
 #include "support/stderr.h"
@@ -15,6 +17,8 @@
 
 namespace etc {
 namespace {
+
+static_assert(kMostLaunches == runtime::kMaxLaunches, "what is compiled can be loaded");
 
 std::string NameOf(const TargetOptions& target) {
   if (target.IsHost()) {

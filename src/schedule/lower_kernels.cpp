@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "ir/overloaded.h"
+#include "ir/schedules.h"
 #include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
 
@@ -11,6 +14,13 @@ class Lowering : KernelBuilder {
   using KernelBuilder::KernelBuilder;
 
   std::optional<Kernel> Run() {
+    if (LaunchesOf(module_, graph_.body, RangesOf(module_, graph_.where)) > kMostLaunches) {
+      diagnostics_.Error(DiagnosticKind::Unsupported, graph_.range,
+                         fmt::format("`@{}` has more than {} launches and rounds of `repeat`, the "
+                                     "most under the schedule `kernels`",
+                                     SourceName(graph_), kMostLaunches));
+      return std::nullopt;
+    }
     Kernel kernel = Begin();
     kernel.schedule = ScheduleKind::Kernels;
     kernel.shared_bytes = options_.shared_bytes.value_or(options_.target->shared_bytes);

@@ -11,6 +11,7 @@
 #include "ir/printer.h"
 #include "ir/queue.h"
 #include "ir/rewrite.h"
+#include "ir/schedules.h"
 #include "ir/walk.h"
 #include "verify/tensors.h"
 #include "verify/wording.h"
@@ -133,6 +134,11 @@ void CheckNothingFlagged(const Module& module, const Kernel& kernel, Diagnostics
 void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
   if (kernel.schedule == ScheduleKind::Kernels) {
     CheckNothingFlagged(module, kernel, diagnostics);
+    if (LaunchesOf(module, kernel.body, RangesOf(module, kernel)) > kMostLaunches) {
+      diagnostics.Error(DiagnosticKind::Structure, kernel.range,
+                        fmt::format("`@{}` has more than {} launches and rounds of `repeat`",
+                                    kernel.name, kMostLaunches));
+    }
     return;
   }
   CheckFlagsTogether(module, kernel, diagnostics);
