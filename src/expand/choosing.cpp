@@ -14,9 +14,6 @@
 namespace etc {
 namespace {
 
-/// More values than anybody lists.
-constexpr size_t kMostOptions = 4096;
-
 std::string Listed(const std::vector<Option>& options) {
   constexpr size_t kMostNamed = 12;
   std::vector<std::string> names;
@@ -93,7 +90,11 @@ ExprId Choosing::Value(const Callee& callee, const CallNode& call, SymbolId choi
     const Range& one = ranges_[number];
     Question question = Ask(callee, values, one);
     question.parameter = symbol.name;
-    for (int64_t value : Legal(choice, values, one)) {
+    std::optional<std::vector<int64_t>> legal = Legal(choice, values, one);
+    if (!legal) {
+      return {};
+    }
+    for (int64_t value : *legal) {
       question.options.push_back({fmt::format("{}", value), value});
     }
     if (std::optional<int64_t> value = EvaluateInt(module_, formula, {}, one.ends)) {
@@ -308,37 +309,6 @@ const Option* Choosing::Settle(const Callee& callee, std::optional<Answer> answe
                          TextOf(range), asked.options.empty() ? "nothing" : Listed(asked.options)))
       .notes.push_back({callee.range, "it is defined here"});
   return nullptr;
-}
-
-std::vector<int64_t> Choosing::Legal(SymbolId choice, const Substitution& values,
-                                     const Range& range) {
-  const Choice& of = module_.choices.at(choice);
-  std::vector<int64_t> all;
-  auto value_of = [&](ExprId id) {
-    return EvaluateInt(module_, Clone(module_, id, values), {}, range.ends);
-  };
-  for (const ChoiceValues& one : of.values) {
-    std::optional<int64_t> lo = value_of(one.lo);
-    std::optional<int64_t> hi = one.hi ? value_of(one.hi) : lo;
-    std::optional<int64_t> step = one.multiple ? value_of(one.multiple) : std::optional<int64_t>(1);
-    if (!lo || !hi || !step || *step < 1) {
-      continue;  // then nothing is legal, which is reported
-    }
-    for (int64_t value = *lo + (*step - *lo % *step) % *step;
-         value <= *hi && all.size() < kMostOptions; value += *step) {
-      if (std::find(all.begin(), all.end(), value) == all.end()) {
-        all.push_back(value);
-      }
-    }
-  }
-  std::sort(all.begin(), all.end());
-  Substitution with = values;
-  std::erase_if(all, [&](int64_t value) {
-    with[choice] = MakeInt(module_, value);
-    return of.condition &&
-           EvaluateBool(module_, Clone(module_, of.condition, with), {}, range.ends) != true;
-  });
-  return all;
 }
 
 ExprId Choosing::Guard() { return at_hand_.size() == ranges_.size() ? ExprId{} : Among(at_hand_); }

@@ -1,6 +1,8 @@
 // Decides what calls leave open, for each range of sizes of the graph that they stand in.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,7 +82,9 @@ class Choosing {
                        Question question, SourceRange call_range);
   const Option* Settle(const Callee& callee, std::optional<Answer> pinned, const Range& range,
                        Question question, SourceRange call_range);
-  std::vector<int64_t> Legal(SymbolId choice, const Substitution& values, const Range& range);
+  /// The values that a choice may have (choice_values.cpp); nothing after an error.
+  std::optional<std::vector<int64_t>> Legal(SymbolId choice, const Substitution& values,
+                                            const Range& range);
   /// Over the upper ends, for the ranges of these numbers.
   ExprId Among(const std::vector<size_t>& numbers);
   std::string TextOf(const Range& range) const;
@@ -92,6 +96,7 @@ class Choosing {
   std::string graph_;
   std::vector<Range> ranges_;
   std::vector<size_t> at_hand_;  // ascending
+  std::set<uint32_t> reported_;  // places of ends that are not among their values
 };
 
 }  // namespace etc
