@@ -50,7 +50,7 @@ class BodyWriter {
   }
 
   void Serial(const Let& stmt) {
-    out_.Line(fmt::format("const auto {} = {};", CxxName(module_, stmt.symbol),
+    out_.Line(fmt::format("[[maybe_unused]] const auto {} = {};", CxxName(module_, stmt.symbol),
                           CxxExpr(scope_, stmt.value)));
   }
 
@@ -76,7 +76,8 @@ class BodyWriter {
 
   void Serial(const LocalDecl& stmt) {
     const Tensor& tensor = module_.tensors[stmt.tensor];
-    out_.Line(fmt::format("{} {}[{}];", CxxType(tensor.type), scope_.Pointer(stmt.tensor),
+    out_.Line(fmt::format("[[maybe_unused]] {} {}[{}];", CxxType(tensor.type),
+                          scope_.Pointer(stmt.tensor),
                           scope_.raised().tensors.at(stmt.tensor).Elements()));
   }
 
@@ -192,10 +193,12 @@ class BodyWriter {
     out_.Line("i64 rest = step;");
     for (size_t i = divided.flat; i-- > 0;) {
       std::string name = CxxName(module_, axes[i].var);
-      out_.Line(i == 0 ? fmt::format("const i64 {} = lo0 + rest;", name)
-                       : fmt::format("const i64 {0} = lo{1} + FloorMod(rest, n{1}); rest = "
-                                     "FloorDiv(rest, n{1});",
-                                     name, i));
+      out_.Line(
+          i == 0
+              ? fmt::format("[[maybe_unused]] const i64 {} = lo0 + rest;", name)
+              : fmt::format("[[maybe_unused]] const i64 {0} = lo{1} + FloorMod(rest, n{1}); rest = "
+                            "FloorDiv(rest, n{1});",
+                            name, i));
     }
     std::string head;
     for (size_t i = divided.flat; i < axes.size(); ++i) {
@@ -220,9 +223,9 @@ class BodyWriter {
   }
 
   void Write(const SharedLocal& local) {
-    out_.Line(fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(consumer.scratch + {2});",
-                          CxxType(module_.tensors[local.tensor].type), scope_.Pointer(local.tensor),
-                          local.offset));
+    out_.Line(fmt::format(
+        "[[maybe_unused]] {0}* const {1} = reinterpret_cast<{0}*>(consumer.scratch + {2});",
+        CxxType(module_.tensors[local.tensor].type), scope_.Pointer(local.tensor), local.offset));
   }
 
   TextWriter& out_;
