@@ -14,6 +14,7 @@
 #include "emit/raise/can_emit.h"
 #include "emit/raise/gather_headers.h"
 #include "emit/raise/raise.h"
+#include "emit/raise/shared_memory.h"
 #include "support/parallel.h"
 
 namespace etc {
@@ -282,6 +283,9 @@ std::optional<Emitted> EmitCuda(const Module& module, Arch arch, const HeaderRea
     return std::nullopt;
   }
   const RaisedModule raised = Raise(module, arch, after);
+  if (!SharedMemoryFits(raised, diagnostics)) {
+    return std::nullopt;
+  }
   auto text = GatherHeaders(raised, headers, diagnostics);
   return text ? std::optional(CudaWriter(raised).Run(*text)) : std::nullopt;
 }

@@ -69,7 +69,7 @@ ETC_FIELDS(Watchdog, seconds, range)
 ETC_FIELDS(Profile, spans, range)
 ETC_FIELDS(Kernel, name, graph, schedule, params, where, consumer_warps, shared_bytes, depth,
            throttle, values, checks, check_accesses, watchdog, profile, declarations, body, range,
-           braces, sm_braces)
+           braces, launch, sm_braces)
 ETC_FIELDS(Require, condition)
 #undef ETC_FIELDS
 

@@ -265,6 +265,7 @@ struct Kernel {
   std::vector<NodeId> body;  // `on sm { … }`, `on stream { … }`: Share, Dispatch, Repeat
   SourceRange range;
   SourceRange braces = {};
+  SourceRange launch = {};     // `launch consumers 8 shared 225280;`, of a text
   SourceRange sm_braces = {};  // those of `on sm { … }` or `on stream { … }`
 };
 

@@ -29,6 +29,10 @@ std::optional<int64_t> MostLaunchBytes(Arch arch) {
   return arch == Arch::Sm90a ? std::optional<int64_t>(32764) : std::nullopt;
 }
 
+std::vector<int64_t> ConsumerWarps(Arch arch) {
+  return arch == Arch::Sm90a ? std::vector<int64_t>{8, 12, 16} : std::vector<int64_t>();
+}
+
 int64_t ThreadsOf(int64_t consumer_warps) {
   constexpr int64_t kWarp = 32;
   constexpr int64_t kWarpgroup = 4 * kWarp;

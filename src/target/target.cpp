@@ -1,5 +1,6 @@
 #include "target/target.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace etc {
@@ -100,6 +101,16 @@ Target OverHosts(const Target& target, int64_t hosts, int64_t ranks) {
   // it at its peers are floats, once for each of them.
   over.link_bytes = target.network_bytes * static_cast<double>(ranks - 1);
   return over;
+}
+
+std::optional<int64_t> MostSharedBytes(Arch arch) {
+  std::optional<int64_t> most;
+  for (const Target& target : Targets()) {
+    if (target.arch == arch) {
+      most = std::max(most.value_or(0), target.shared_bytes);
+    }
+  }
+  return most;
 }
 
 const Target* FindTarget(std::string_view name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -95,6 +96,10 @@ inline const Target& DefaultTarget() { return Targets().front(); }
 /// (`src/graph/tuning.cc` of its sources): 4.4 + 2 (0.94 (ranks of a host - 1) + 5 log2(hosts))
 /// microseconds.
 Target OverHosts(const Target& target, int64_t hosts, int64_t ranks);
+
+/// The most dynamic shared memory of a CTA on the machines of an architecture; nothing of one
+/// without machines.
+std::optional<int64_t> MostSharedBytes(Arch arch);
 
 /// The target of that name, or null.
 const Target* FindTarget(std::string_view name);

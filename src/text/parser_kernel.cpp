@@ -36,12 +36,14 @@ void Parser::KernelBody(Kernel& kernel) {
   kernel.braces = BlockAfterHeader([&] {
     if (!launched) {
       launched = true;
+      uint32_t begin = Here();
       Expect(TokenKind::KeywordLaunch);
       Expect(TokenKind::KeywordConsumers);
       kernel.consumer_warps = Expect(TokenKind::Int).int_value;
       Expect(TokenKind::KeywordShared);
       kernel.shared_bytes = Expect(TokenKind::Int).int_value;
       ExpectSemicolon();
+      kernel.launch = RangeFrom(begin);
     } else if (!kernel.throttle && kernel.declarations.empty() && At(TokenKind::KeywordLoader)) {
       LoaderLine(kernel);
     } else if (kernel.declarations.empty() && !on_sm && Peek().text == "check") {

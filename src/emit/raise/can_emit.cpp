@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "ir/evaluate.h"
 #include "ir/loader_reads.h"
 #include "ir/walk.h"
+#include "target/target.h"
 
 namespace etc {
 
@@ -68,6 +70,31 @@ bool KernelsAgree(const Module& module, Diagnostics& diagnostics) {
                         fmt::format("kernel `@{}` has {} consumer warps, another {}: they must "
                                     "agree within one artifact",
                                     kernel.name, kernel.consumer_warps, warps));
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+/// What a launch asks of an SM, it has.
+bool LaunchesFit(const Module& module, Arch arch, Diagnostics& diagnostics) {
+  const std::vector<int64_t> warps = ConsumerWarps(arch);
+  const std::optional<int64_t> most = MostSharedBytes(arch);
+  bool ok = true;
+  for (const Kernel& kernel : module.kernels) {
+    SourceRange range = kernel.launch.IsValid() ? kernel.launch : kernel.range;
+    if (std::find(warps.begin(), warps.end(), kernel.consumer_warps) == warps.end()) {
+      diagnostics.Error(
+          DiagnosticKind::Unsupported, range,
+          fmt::format("`@{}` has {} consumer warps, and a CTA for {} has {}", kernel.name,
+                      kernel.consumer_warps, Spelling(arch), fmt::join(warps, " or ")));
+      ok = false;
+    }
+    if (most && kernel.shared_bytes > *most) {
+      diagnostics.Error(DiagnosticKind::Unsupported, range,
+                        fmt::format("`@{}` has {} bytes of shared memory, and a CTA for {} has {} "
+                                    "at most",
+                                    kernel.name, kernel.shared_bytes, Spelling(arch), *most));
       ok = false;
     }
   }
@@ -264,9 +291,9 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
   if (arch == Arch::Host) {
     return ok && HasNoFlags(module, diagnostics);
   }
-  return RanksFit(module, diagnostics) && KernelsAgree(module, diagnostics) &&
-         BoxesFit(module, arch, diagnostics) && BlocksFit(module, arch, diagnostics) &&
-         LoadersReadOnce(module, arch, diagnostics) && ok;
+  return RanksFit(module, diagnostics) && LaunchesFit(module, arch, diagnostics) &&
+         KernelsAgree(module, diagnostics) && BoxesFit(module, arch, diagnostics) &&
+         BlocksFit(module, arch, diagnostics) && LoadersReadOnce(module, arch, diagnostics) && ok;
 }
 
 }  // namespace etc
