@@ -14,7 +14,6 @@ FOLDERS = ("ir-examples", "kernels", "src", "tests")
 MESSY = ROOT / "tests/golden/fmt"
 # Of what is to be refused, beside cases that are called bad_*.
 NO_PROGRAMS = {
-    ROOT / "tests/fuzz/constructs.etir",
     *(ROOT / "tests/golden/import/inputs" / f"{name}.etir" for name in ("cycle", "cycle_back", "syntax")),
 }
 
