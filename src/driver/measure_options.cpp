@@ -16,7 +16,7 @@ void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options) {
   AddList(bench, "--schedules", options.schedules, "Schedules of the source [static,kernels]",
           "A,B")
       ->delimiter(',')
-      ->check(OneOf({"static", "drain", "dynamic", "kernels", "auto"}));
+      ->check(OneOfWords({"static", "drain", "dynamic", "kernels", "auto"}));
   bench
       ->add_option("--source", options.source.file,
                    "The source of the artifacts: tells what a launch must read")

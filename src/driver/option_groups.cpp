@@ -4,7 +4,7 @@
 
 namespace etc {
 
-CLI::Validator OneOf(std::vector<std::string> words) {
+CLI::Validator OneOfWords(std::vector<std::string> words) {
   return CLI::Validator(
       [words = std::move(words)](const std::string& text) {
         return std::find(words.begin(), words.end(), text) != words.end()

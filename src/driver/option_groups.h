@@ -15,7 +15,7 @@
 
 namespace etc {
 
-CLI::Validator OneOf(std::vector<std::string> words);
+CLI::Validator OneOfWords(std::vector<std::string> words);
 
 /// An option whose value is one of a few words.
 template <class Value, class Choice>
@@ -33,7 +33,7 @@ void AddChoice(CLI::App* app, const std::string& flags, Value& value, const std:
     }
   };
   app->add_option_function<std::string>(flags, store, help)
-      ->check(OneOf(words))
+      ->check(OneOfWords(words))
       ->type_name(fmt::format("{}", fmt::join(words, "|")));
 }
 
