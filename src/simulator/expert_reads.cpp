@@ -34,11 +34,7 @@ void ChoiceFinder::AroundRanks(StmtId, const TopK& topk, const Inside& inside) {
 
 ExpertReads::ExpertReads(const RoutingSizes& sizes, const Device& device, int64_t experts,
                          int64_t own)
-    : BodyVisitor(sizes.module),
-      sizes_(sizes),
-      module_(sizes.module),
-      experts_(experts),
-      own_(own) {
+    : BodyVisitor(sizes.module), own(own), sizes_(sizes), module_(sizes.module), experts_(experts) {
   if (ReadsTensor(module_, device.tasks)) {
     for (const Axis& axis : device.tasks) {
       if (sizes_.Of(axis.hi) == own) {
@@ -71,7 +67,7 @@ void ExpertReads::OnLet(const Let& let) {
     bool counts = reduce != nullptr &&
                   std::any_of(reduce->axes.begin(), reduce->axes.end(), [&](const Axis& axis) {
                     int64_t extent = sizes_.Of(axis.hi) - sizes_.Of(axis.lo);
-                    return extent == experts_ || extent == own_;
+                    return extent == experts_ || extent == own;
                   });
     if (counts || (ref != nullptr && chosen_.contains(ref->symbol))) {
       chosen_.insert(let.symbol);
@@ -89,10 +85,10 @@ void ExpertReads::OnElement(const BodyElement& element) {
     const auto* load = std::get_if<Load>(&index);
     const auto* ref = std::get_if<SymbolRef>(&index);
     bool listed = load != nullptr && module_.tensors[load->tensor].value_hi &&
-                  sizes_.Of(module_.tensors[load->tensor].value_hi) == own_;
+                  sizes_.Of(module_.tensors[load->tensor].value_hi) == own;
     bool named =
         ref != nullptr && (coordinates_.contains(ref->symbol) || chosen_.contains(ref->symbol));
-    if (sizes_.Of(tensor.shape[axis]) == own_ && (listed || named)) {
+    if (sizes_.Of(tensor.shape[axis]) == own && (listed || named)) {
       tensors.insert(element.tensor);
       if (listed) {
         list = sizes_.Of(module_.tensors[load->tensor].shape.front());

@@ -42,6 +42,7 @@ class ExpertReads : BodyVisitor {
  public:
   /// Of `experts` that tokens choose from, those of a rank are `own`.
   ExpertReads(const RoutingSizes& sizes, const Device& device, int64_t experts, int64_t own);
+  int64_t own;
   std::set<TensorId> tensors;
   std::vector<ExprId> places;  // in the list
   int64_t list = 0;            // that the list may have
@@ -54,7 +55,7 @@ class ExpertReads : BodyVisitor {
 
   const RoutingSizes& sizes_;
   const Module& module_;
-  int64_t experts_, own_;
+  int64_t experts_;
   std::set<SymbolId> coordinates_, chosen_;
 };
 

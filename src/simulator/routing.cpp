@@ -47,6 +47,14 @@ class Draw {
   std::mt19937_64 random_;
 };
 
+/// What a body reads at experts: at those of all ranks, or where it reads none so, at those that
+/// its rank has apart.
+ExpertReads ReadsOf(const RoutingSizes& sizes, const Device& device, int64_t experts) {
+  ExpertReads reads(sizes, device, experts, experts);
+  const int64_t own = experts / RanksAt(sizes.module, sizes.dims);
+  return reads.tensors.empty() && own < experts ? ExpertReads(sizes, device, experts, own) : reads;
+}
+
 bool FindRouter(const Module& module, const std::vector<CallCost>& calls, const RoutingSizes& sizes,
                 RoutingCost* found) {
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -54,9 +62,7 @@ bool FindRouter(const Module& module, const std::vector<CallCost>& calls, const 
     const Device& device = module.devices[share.callee];
     ChoiceFinder choice(sizes, device, device.tasks);
     if (choice.of > 1 && choice.takes > 0) {
-      const int64_t own = choice.of / RanksAt(module, sizes.dims);
-      bool reads_experts = !ExpertReads(sizes, device, choice.of, choice.of).tensors.empty() ||
-                           !ExpertReads(sizes, device, choice.of, own).tensors.empty();
+      bool reads_experts = !ReadsOf(sizes, device, choice.of).tensors.empty();
       found->router = i;
       found->tokens = reads_experts ? ChoiceFinder(sizes, device, {}).times : choice.times;
       found->chosen = choice.takes;
@@ -206,18 +212,14 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
   }
   auto layers = static_cast<double>(std::max<size_t>(found.distinct.size(), 1));
   found.mean_distinct = sum / layers;
-  const int64_t of_rank = found.experts / RanksAt(module, dims);
   for (size_t i = 0; i < calls.size(); ++i) {
     const auto& share = std::get<Share>(module.nodes[calls[i].share]);
     const Device& device = module.devices[share.callee];
-    RoutedCall call{i, {}, found.experts};
-    ExpertReads all(sizes, device, found.experts, found.experts);
-    ExpertReads own(sizes, device, found.experts, of_rank);
-    ExpertReads& reads = all.tensors.empty() ? own : all;
+    const ExpertReads reads = ReadsOf(sizes, device, found.experts);
     if (reads.tensors.empty()) {
       continue;
     }
-    call.experts = all.tensors.empty() ? of_rank : found.experts;
+    RoutedCall call{i, {}, reads.own};
     for (TensorId id : reads.tensors) {
       double bytes = static_cast<double>(SizeInBytes(module.tensors[id].type));
       for (ExprId extent : module.tensors[id].shape) {
@@ -229,6 +231,7 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
       call.tensors.push_back(share.args[param].tensor);
     }
     call.tokens_at_once = reads.tokens_at_once;
+    const std::vector<std::vector<Place>> lists = ListsOf(found, call);
     if (!ReadsTensor(module, device.tasks)) {
       // Where a coordinate says the place in the list, tasks at places behind it have no expert.
       // Else each task has all places.
@@ -243,13 +246,12 @@ std::optional<RoutingCost> CostOfRouting(const Module& module, const Kernel& ker
         if (is_place && extent > 0) {
           call.places = extent;
           call.tasks_of_place = inner;
-          double taken = MeanPlaces(ListsOf(found, call));
-          *call.tasks *= std::min(taken / static_cast<double>(extent), 1.0);
+          *call.tasks *= std::min(MeanPlaces(lists) / static_cast<double>(extent), 1.0);
         }
         inner *= extent;
       }
     }
-    found.bytes += MeanDistinct(ListsOf(found, call)) * layers * call.expert_bytes;
+    found.bytes += MeanDistinct(lists) * layers * call.expert_bytes;
     found.calls.push_back(std::move(call));
   }
   return found;
