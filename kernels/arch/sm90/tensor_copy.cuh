@@ -37,4 +37,18 @@ ETC_DEVICE void TensorCopyElected(u32 shared, const TensorMap* map, int column, 
       : "memory");
 }
 
+// The same with a cache policy (arch/sm90/copy.cuh).
+ETC_DEVICE void TensorCopyElected(u32 shared, const TensorMap* map, int column, int row, int slice,
+                                  u32 barrier, u64 policy) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "elect.sync _|p, 0xffffffff;\n"
+      "@p cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".L2::cache_hint [%0], [%1, {%2, %3, %4}], [%5], %6;\n"
+      "}" ::"r"(shared),
+      "l"(map), "r"(column), "r"(row), "r"(slice), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
 }  // namespace etc

@@ -5,7 +5,8 @@
 //   BatchTileGemm      task m: all sequences by `rows` weight rows, or half as many of gate and up
 //   BatchTileSplitK    task (m, p): of the P = ceil(K / 256) pieces of k those from p * P / split_k
 //                      to those of p + 1; y is f32 [split_k, b, n]
-//   box of weights     [rows, 64] in tiles, or [rows / 2, 64] of gate and of up: a ring slot
+//   box of weights     [rows, 64] in tiles, or [rows / 2, 64] of gate and of up: a ring slot; read
+//                      once, so it leaves L2 first
 //   x                  row-major boxes in stages of the consumers (batch_tile_activations.cuh)
 //   MMA                wgmma m64nNk16, N = rows; each of two warpgroups has up to 64 sequences, a
 //                      thread rows / 2 sums
@@ -61,7 +62,7 @@ class BatchTile {
     for (int step = first; step < end; ++step) {
       u32 slot = loader.Acquire();
       loader.Expect(kSlotBytes);
-      Weights::Copy(args, slot, m, step * X::kStep, loader.ring.Full());
+      Weights::Copy(args, slot, m, step * X::kStep, loader.ring.Full(), loader.policy);
       loader.Advance();
     }
   }

@@ -22,8 +22,8 @@ template <class Args, int rows>
 struct BatchTileWeights<plain, Args, rows> {
   static_assert(Args::w_box_0 == rows && Args::w_box_1 == 64, "a box is [rows, 64]");
 
-  static ETC_DEVICE void Copy(const Args& args, u32 slot, int m, int k, u32 barrier) {
-    CopyTiles(slot, args.w_map, k, m * rows, args.w_slice, barrier);
+  static ETC_DEVICE void Copy(const Args& args, u32 slot, int m, int k, u32 barrier, u64 policy) {
+    CopyTiles(slot, args.w_map, k, m * rows, args.w_slice, barrier, policy);
   }
   static ETC_DEVICE BatchTileOutputs OutputsOf(int m, int all) { return {m * rows, all}; }
 };
@@ -35,9 +35,9 @@ struct BatchTileWeights<gate_up, Args, rows> {
                     Args::w_gate_box_1 == 64 && Args::w_up_box_1 == 64,
                 "boxes are [rows / 2, 64]");
 
-  static ETC_DEVICE void Copy(const Args& args, u32 slot, int m, int k, u32 barrier) {
-    CopyTiles(slot, args.w_gate_map, k, m * kHalf, args.w_gate_slice, barrier);
-    CopyTiles(slot + kHalf * 128, args.w_up_map, k, m * kHalf, args.w_up_slice, barrier);
+  static ETC_DEVICE void Copy(const Args& args, u32 slot, int m, int k, u32 barrier, u64 policy) {
+    CopyTiles(slot, args.w_gate_map, k, m * kHalf, args.w_gate_slice, barrier, policy);
+    CopyTiles(slot + kHalf * 128, args.w_up_map, k, m * kHalf, args.w_up_slice, barrier, policy);
   }
   static ETC_DEVICE BatchTileOutputs OutputsOf(int m, int all) { return {m * kHalf, all}; }
 };
@@ -51,11 +51,11 @@ struct BatchTileWeights<qkv, Args, rows> {
   static constexpr int kQ = int(Args::wq_0), kK = int(Args::wk_0);
   static constexpr int kFirstK = DivideUp(kQ, rows), kFirstV = kFirstK + DivideUp(kK, rows);
 
-  static ETC_DEVICE void Copy(const Args& args, u32 slot, int m, int k, u32 barrier) {
+  static ETC_DEVICE void Copy(const Args& args, u32 slot, int m, int k, u32 barrier, u64 policy) {
     const TensorMap* map = m < kFirstK ? args.wq_map : m < kFirstV ? args.wk_map : args.wv_map;
     int slice = m < kFirstK ? args.wq_slice : m < kFirstV ? args.wk_slice : args.wv_slice;
     int row = (m < kFirstK ? m : m < kFirstV ? m - kFirstK : m - kFirstV) * rows;
-    CopyTiles(slot, map, k, row, slice, barrier);
+    CopyTiles(slot, map, k, row, slice, barrier, policy);
   }
   static ETC_DEVICE BatchTileOutputs OutputsOf(int m, int all) {
     if (m < kFirstK) {

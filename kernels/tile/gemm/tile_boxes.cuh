@@ -13,11 +13,12 @@
 namespace etc {
 
 /// A box of tiles of 8 x 32 from `row` and `column` on. A row of tiles is one piece of memory,
-/// whose words the map counts.
+/// whose words the map counts. `policy` may be the cache policy of the copy.
+template <class... Policy>
 ETC_DEVICE void CopyTiles(u32 shared, const TensorMap* map, int column, int row, int slice,
-                          u32 barrier) {
+                          u32 barrier, Policy... policy) {
   TensorCopyElected(shared, map, column * kTileRows * 2 / int(sizeof(u64)), row / kTileRows, slice,
-                    barrier);
+                    barrier, policy...);
 }
 
 /// Adds the products of a warpgroup's staged rows and so many slots, each a box of 64 k of `rows`

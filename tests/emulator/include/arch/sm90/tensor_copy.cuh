@@ -15,5 +15,9 @@ ETC_DEVICE void TensorCopyElected(u32 shared, const TensorMap* map, int column, 
                                   u32 barrier) {
   emulator::TensorCopy(shared, map, column, row, slice, barrier);
 }
+ETC_DEVICE void TensorCopyElected(u32 shared, const TensorMap* map, int column, int row, int slice,
+                                  u32 barrier, u64) {
+  TensorCopyElected(shared, map, column, row, slice, barrier);
+}
 
 }  // namespace etc
