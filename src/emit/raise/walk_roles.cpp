@@ -17,9 +17,11 @@ void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
     RaisedRole& part = share.roles[i];
     bool loader = role == Role::Loader;
     bool scheduler = role == Role::Scheduler;
-    // A launch that has not waited knows no ranges yet.
-    bool knows_ranges = !(launch && share.reads_ranges && role == Role::Prefetch);
-    part.walks = scheduler ? share.tickets.has_value() : knows_ranges && (preloads || !loader);
+    part.walks = scheduler ? share.tickets.has_value() : preloads || !loader;
+    if (role == Role::Prefetch) {
+      // A launch that has not waited knows no ranges yet.
+      part.walks = share.prefetches && !(launch && share.reads_ranges);
+    }
     part.skips = loader && !preloads && share.tickets;
     part.waits_first =
         share.reads_ranges || (!scheduler && !share.share.range_waits.empty()) ||
