@@ -148,7 +148,8 @@ class Expander {
     SetPushes(prepared, first_task);
     Written(prepared, step_id);
     if (kernel_.schedule == ScheduleKind::Kernels) {
-      play_.program.steps[step_id].launched = true;
+      // The first one begins as a kernel of all calls does.
+      play_.program.steps[step_id].launched = launch_before_.has_value();
       launch_before_ = step_id;
     }
   }

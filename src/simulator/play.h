@@ -37,8 +37,10 @@ struct SimStep {
   double ahead_rate =
       std::numeric_limits<double>::infinity();  // the same until its consumers begin
   uint32_t loads_behind = kNoSignal;            // what the loader itself waits for
-  bool launched = false;  // a CTA of its own: nothing is copied before the SM's last one has ended
-  double launch = 0;      // us from that end to the first instruction
+  // A launch behind another, with CTAs of its own: nothing is copied before the SM's last one
+  // ended.
+  bool launched = false;
+  double launch = 0;                   // us from that end to the first instruction
   std::optional<int64_t> ahead = {};   // its tasks are drawn: how many beside the one that runs
   std::optional<uint32_t> queue = {};  // they belong to this one, as the steps around it do,
   bool pushed = false;                 // and triggers push them
