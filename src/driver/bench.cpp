@@ -140,6 +140,9 @@ class BenchJob {
     bool on_host =
         options_.device ? *options_.device == RunDevice::Host : etc_device_available() != ETC_OK;
     TargetOptions target = GpuTarget();
+    if (!CheckCompiler(target, on_host, session_.diagnostics())) {
+      return false;
+    }
     if (on_host) {
       target.arch = Arch::Host;
     }

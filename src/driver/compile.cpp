@@ -249,8 +249,8 @@ class CompileJob {
     if (options_.target.IsHost() && options_.target.resource_usage != ResourceUsage::Off) {
       return Refuse("`--resource-usage` has no meaning for `--arch host`");
     }
-    if (options_.target.IsHost() && options_.target.compiler == Compiler::Nvcc) {
-      return Refuse("`--compiler nvcc` has no meaning for `--arch host`; `CXX` names its compiler");
+    if (!CheckCompiler(options_.target, options_.target.IsHost(), session_.diagnostics())) {
+      return false;
     }
     return !writes_binary || to_stdout ||
            (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()) &&

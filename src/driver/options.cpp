@@ -231,8 +231,13 @@ void AddExplainCommand(CLI::App& app, Command& command, ExplainOptions& options)
   CLI::App* explain = app.add_subcommand(
       "explain", "Say what each call moves and computes, how it is scheduled, and why");
   AddQuery(explain, options);
-  explain->add_flag("--choices", options.choices,
-                    "Say what operators leave open, what was decided, and what each option takes");
+  explain
+      ->add_flag("--choices", options.choices,
+                 "Say what operators leave open, what was decided, and what each option takes, at "
+                 "the largest sizes of each range")
+      ->excludes("--dim")
+      ->excludes("--value")
+      ->excludes("--routing");
   explain->add_flag("--json", options.json, "As JSON");
   AddLowering(explain, options.lowering);
   explain->callback([&] { command = options; });
@@ -418,6 +423,15 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   }
   std::visit([](auto& options) { TellSourceOfTarget(options); }, command);
   return command;
+}
+
+bool CheckCompiler(const TargetOptions& target, bool for_host, Diagnostics& diagnostics) {
+  bool right = !for_host || target.compiler == Compiler::Nvrtc;
+  if (!right) {
+    diagnostics.Error(DiagnosticKind::CommandLine, {},
+                      "`--compiler nvcc` has no meaning for the host; `CXX` names its compiler");
+  }
+  return right;
 }
 
 }  // namespace etc

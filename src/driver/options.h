@@ -181,4 +181,8 @@ using Command = std::variant<CheckOptions, FmtOptions, OptOptions, CompileOption
 /// the exit code, with all messages printed.
 std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* argv);
 
+/// Refuses a compiler of CUDA text that is asked for where programs are built for the host.
+[[nodiscard]] bool CheckCompiler(const TargetOptions& target, bool for_host,
+                                 Diagnostics& diagnostics);
+
 }  // namespace etc

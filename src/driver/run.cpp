@@ -185,6 +185,9 @@ class RunJob {
     if (!IsArtifact(options_.source.file)) {
       RunDevice device = options_.device.value_or(RunDevice::Host);
       LoweringOptions lowering = options_.lowering;
+      if (!CheckCompiler(options_.target, device == RunDevice::Host, session_.diagnostics())) {
+        return std::nullopt;
+      }
       if (device == RunDevice::Host) {
         lowering.schedule.debug_checks = true;
         lowering.schedule.watchdog_seconds =

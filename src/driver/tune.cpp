@@ -99,6 +99,9 @@ class TuneCommand {
         options_.device ? *options_.device == RunDevice::Host : etc_device_available() != ETC_OK;
     job.target.arch = on_host ? Arch::Host : options_.source.target->arch;
     job.source.for_host = on_host;
+    if (!CheckCompiler(job.target, on_host, diagnostics)) {
+      return;
+    }
     if (on_host && !options_.device) {
       PrintToStderr(
           "there is no GPU, so the host is measured; what is found holds for programs on the "
