@@ -16,6 +16,15 @@ Throttle ThrottleOf(const Module& module, const Share& share, Throttle chosen,
   return chosen;
 }
 
+/// Whether each share that streams would have a throttle of its own.
+bool AllHaveTheirOwn(const Module& module, const std::vector<ThrottleChoice>& choices) {
+  return std::all_of(choices.begin(), choices.end(), [&](const ThrottleChoice& choice) {
+    return std::all_of(choice.shares.begin(), choice.shares.end(), [&](NodeId id) {
+      return HasOwnThrottle(module, std::get<Share>(module.nodes[id]));
+    });
+  });
+}
+
 /// What a tuning says of the kernel; a list of launches was not measured.
 const LoaderAdvice* AdviceFor(const Module& module, const Kernel& kernel) {
   auto is_for_it = [&](const LoaderAdvice& advice) {
@@ -43,11 +52,14 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
       most->throttle = advice->throttle;
     }
     kernel.throttle = most->throttle;
-    for (const ThrottleChoice& choice : choices) {
-      // A launch has no throttle of its own.
-      if (kernel.schedule == ScheduleKind::Kernels) {
-        continue;
+    if (kernel.schedule == ScheduleKind::Kernels) {  // a launch has no throttle of its own
+      if (AllHaveTheirOwn(module, choices)) {
+        kernel.throttle = Throttle{};
+        kernel.throttle->in_flight = options.target->computed_in_flight;
       }
+      continue;
+    }
+    for (const ThrottleChoice& choice : choices) {
       for (NodeId id : choice.shares) {
         Share& share = std::get<Share>(module.nodes[id]);
         Throttle throttle = ThrottleOf(module, share, choice.throttle, *options.target);
