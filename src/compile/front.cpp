@@ -84,8 +84,11 @@ bool Flatten(Module& module, const SourceOptions& options, Session& session,
   const Target& target = *options.target;
   std::vector<Decision> mine;
   std::vector<Decision>& made = decisions != nullptr ? *decisions : mine;
-  bool ok =
-      Expand(module, {{target.sms, target.shared_bytes}, *advise, &made}, session.diagnostics());
+  Diagnostics found;
+  bool ok = Expand(module, {{target.sms, target.shared_bytes}, *advise, &made}, found);
+  if (ok || VerifyConstants(module, session.diagnostics())) {  // else the constants are at fault
+    session.diagnostics().Add(found);
+  }
   session.SetExpansions(module.expansions);
   session.SetSchedules(TunedSchedules(made));
   return ok;

@@ -8,6 +8,8 @@ namespace etc {
 
 /// Of a module that has a mesh. Expressions may be of wrong kinds yet.
 void CheckMesh(const Module& module, Diagnostics& diagnostics);
+/// Its numbers of ranks alone.
+void CheckMeshValues(const Module& module, Diagnostics& diagnostics);
 /// Whether constants have values and dimensions sizes; requirements may fail all the same.
 [[nodiscard]] bool CheckConstants(const Module& module, Diagnostics& diagnostics);
 void CheckDevice(const Module& module, const Device& device, Diagnostics& diagnostics);

@@ -28,7 +28,6 @@ class MeshChecks {
     }
   }
 
- private:
   void Values() {
     for (size_t i = 0; i < mesh_.values.size(); ++i) {
       int64_t value = mesh_.values[i];
@@ -47,6 +46,7 @@ class MeshChecks {
     }
   }
 
+ private:
   void Check(ImportId) {}
   void Check(FunctionId) {}
   void Check(const Require& require) { SameOnAll(require.condition, "a requirement"); }
@@ -399,6 +399,10 @@ class MeshChecks {
 
 void CheckMesh(const Module& module, Diagnostics& diagnostics) {
   MeshChecks(module, diagnostics).Run();
+}
+
+void CheckMeshValues(const Module& module, Diagnostics& diagnostics) {
+  MeshChecks(module, diagnostics).Values();
 }
 
 }  // namespace etc

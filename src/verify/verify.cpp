@@ -289,6 +289,21 @@ bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics) {
   return VerifyParts(module, {true, true}, diagnostics);
 }
 
+bool VerifyConstants(const Module& module, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
+  if (!module.mesh) {
+    (void)CheckConstants(module, diagnostics);
+    return diagnostics.error_count() == before;
+  }
+  CheckMeshValues(module, diagnostics);
+  for (int64_t ranks : module.mesh->values) {
+    if (diagnostics.error_count() == before) {
+      (void)CheckConstants(AtRanks(module, ranks), diagnostics);
+    }
+  }
+  return diagnostics.error_count() == before;
+}
+
 bool VerifySpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   CheckSpecialisation(module, graph, diagnostics);

@@ -18,6 +18,10 @@ namespace etc {
 [[nodiscard]] bool VerifyAllButDependences(const Module& module, Diagnostics& diagnostics);
 [[nodiscard]] bool VerifyDependences(const Module& module, Diagnostics& diagnostics);
 
+/// Whether constants have values and the requirements hold, for each number of ranks; also of a
+/// module whose expansion has failed.
+[[nodiscard]] bool VerifyConstants(const Module& module, Diagnostics& diagnostics);
+
 /// Whether the graph is specialised for ranges that hold each size once; their bounds may be such
 /// as stand in front of expansion.
 [[nodiscard]] bool VerifySpecialisation(const Module& module, const Graph& graph,
