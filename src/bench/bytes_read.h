@@ -1,4 +1,5 @@
-// What a launch of a benchmark must read, as the simulator counts it.
+// What a launch of a benchmark must read, as the simulator counts it, and whether the source that
+// says so is that of the launch.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +18,10 @@ namespace etc {
 /// scheduled module has no such kernel.
 [[nodiscard]] std::optional<int64_t> BytesRead(const Module& module, const BenchTensors& tensors,
                                                const std::string& graph, const Target& target);
+
+/// "a parameter: `%x: f32[17x5]` and `%x: f32[17x1000]`", the first in which that kernel differs
+/// from `tensors`; empty where there is none, and where the module has no such kernel.
+[[nodiscard]] std::string Difference(const Module& module, const BenchTensors& tensors,
+                                     const std::string& graph);
 
 }  // namespace etc

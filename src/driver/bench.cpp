@@ -71,6 +71,9 @@ class BenchJob {
       return Refuse(
           fmt::format("`{}` has no graph `{}` for these sizes", options_.source.file, graph->name));
     }
+    if (!MeasuresSource() && module_ && !IsSourceOf(*tensors, graph->name)) {
+      return false;
+    }
     std::vector<BenchProgram> named;
     for (size_t i = 0; i < programs_.size(); ++i) {
       named.push_back({names_[i], &programs_[i]});
@@ -223,6 +226,18 @@ class BenchJob {
       }
     }
     return true;
+  }
+
+  /// Whether the source has the parameters of the artifacts; with other constants it has not.
+  bool IsSourceOf(const BenchTensors& tensors, const std::string& graph) {
+    std::string difference = Difference(*module_, tensors, graph);
+    if (!difference.empty()) {
+      session_.diagnostics().Error(
+          DiagnosticKind::Mismatch, {},
+          fmt::format("`{}` with these constants is not the source of `{}`: they differ in {}",
+                      options_.source.file, options_.files.front(), difference));
+    }
+    return difference.empty();
   }
 
   bool FindBandwidth(BenchReport& report) {
