@@ -29,17 +29,25 @@ std::optional<std::string> TextOf(const std::string& file, Diagnostics& diagnost
   return std::nullopt;
 }
 
-/// What functions of this name leave open; nothing where the program has none.
-std::optional<std::set<std::string>> OpenIn(const Module& module, const std::string& function) {
-  std::optional<std::set<std::string>> open;
+/// What an entry may say of a function.
+struct Tunable {
+  std::set<std::string> open;      // what its calls choose
+  std::set<std::string> generics;  // what tells its calls apart
+  bool is_kernel = false;          // it becomes kernels, which constants and dimensions tell apart
+};
+
+/// Of all functions of this name; nothing where the program has none.
+std::optional<Tunable> TunableIn(const Module& module, const std::string& function) {
+  std::optional<Tunable> tunable;
   auto add = [&](const auto& callee) {
     if (callee.name != function) {
       return;
     }
-    open = open.value_or(std::set<std::string>{});
+    tunable = tunable.value_or(Tunable{});
     for (SymbolId generic : callee.generics) {
+      tunable->generics.insert(module.symbols[generic].name);
       if (module.choices.contains(generic)) {
-        open->insert(module.symbols[generic].name);
+        tunable->open.insert(module.symbols[generic].name);
       }
     }
   };
@@ -49,14 +57,27 @@ std::optional<std::set<std::string>> OpenIn(const Module& module, const std::str
   for (const Graph& graph : module.graphs) {
     add(graph);
     if (graph.name == function && !graph.alternatives.empty()) {
-      open->emplace(kAlternative);
+      tunable->open.emplace(kAlternative);
     }
     if (graph.name == function && graph.generics.empty()) {
-      open->emplace(kLoader);
-      open->emplace(kSchedule);
+      tunable->open.emplace(kLoader);
+      tunable->open.emplace(kSchedule);
+      tunable->is_kernel = true;
     }
   }
-  return open;
+  return tunable;
+}
+
+/// The names by which an entry tells calls apart.
+std::set<std::string> NamesIn(const TuningEntry& entry) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : entry.shape) {
+    names.insert(name);
+  }
+  for (const auto& [name, range] : entry.range) {
+    names.insert(name);
+  }
+  return names;
 }
 
 /// An entry may be for an operator of the library that this program does not use. One of another
@@ -69,18 +90,30 @@ bool Fits(const Tuning& tuning, const Module& module, const std::string& origin,
     fits = false;
   };
   for (const TuningEntry& entry : tuning.entries) {
-    auto open = OpenIn(module, entry.function);
-    if (!open && !IsBuiltinOperator(entry.function)) {
+    auto tunable = TunableIn(module, entry.function);
+    if (!tunable && !IsBuiltinOperator(entry.function)) {
       refuse(
           fmt::format("`{}` has an entry for `@{}`, which neither the program nor the library has",
                       origin, entry.function));
     }
+    if (!tunable) {
+      continue;
+    }
     for (const auto& [parameter, option] : entry.choose) {
-      if (open && !open->contains(parameter)) {
-        refuse(fmt::format(
-            "`{}` says what `{}` of `@{}` is, which is not left open{}", origin, parameter,
-            entry.function,
-            open->empty() ? std::string() : fmt::format(", but `{}`", fmt::join(*open, "`, `"))));
+      if (!tunable->open.contains(parameter)) {
+        refuse(fmt::format("`{}` says what `{}` of `@{}` is, which is not left open{}", origin,
+                           parameter, entry.function,
+                           tunable->open.empty()
+                               ? std::string()
+                               : fmt::format(", but `{}`", fmt::join(tunable->open, "`, `"))));
+      }
+    }
+    for (const std::string& name : NamesIn(entry)) {
+      if (!tunable->is_kernel && !tunable->generics.contains(name)) {
+        refuse(
+            fmt::format("`{}` has an entry for calls of `@{}` by their `{}`, which is none of "
+                        "its generic parameters `{}`",
+                        origin, entry.function, name, fmt::join(tunable->generics, "`, `")));
       }
     }
   }
