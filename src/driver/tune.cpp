@@ -124,9 +124,11 @@ class TuneCommand {
     if (!result || !WriteText(options_.output, TuningText(*tuning), diagnostics)) {
       return;
     }
-    double gain = result->search.first_ms > 0
-                      ? 100 * (1 - result->search.best_ms / result->search.first_ms)
-                      : 0;
+    if (result->search.first_ms == 0) {
+      (void)WriteStdout("stopped: nothing was measured\n", diagnostics);
+      return;
+    }
+    double gain = 100 * (1 - result->search.best_ms / result->search.first_ms);
     // Who asks for it while the last programs are timed is told so, too.
     const bool stopped = result->search.stopped || stop_asked;
     const std::optional<double> taken_back_ms = result->search.taken_back_ms;

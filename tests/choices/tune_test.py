@@ -60,6 +60,9 @@ def main():
         limited = subprocess.run(tune + ["--launches", "300000", "--time", "3"], capture_output=True, text=True)
         assert limited.returncode == 0 and limited.stdout.startswith("stopped: "), limited
 
+        early = subprocess.run(tune + ["--time", "0.001"], capture_output=True, text=True)
+        assert early.returncode == 0 and early.stdout == "stopped: nothing was measured\n", early
+
         # The interrupt comes behind the first of three coordinates. The launches of the second take
         # seconds, so that it comes before their end on a busy machine, too.
         process = subprocess.Popen(tune + ["--launches", "50000"], stdout=subprocess.PIPE,
