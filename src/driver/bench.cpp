@@ -108,7 +108,7 @@ class BenchJob {
       return Refuse("`-D`, `--config` and `--array` need a source: `--source FILE`");
     }
     return options_.output.empty() || options_.output == "-" ||
-           CheckDestination(options_.output, session_.diagnostics());
+           CheckFolder(options_.output, session_.diagnostics());
   }
 
   bool Load(const Sizes& sizes) {

@@ -61,6 +61,7 @@ def check_table(bench):
     number = r" +\d+\.\d+"
     assert re.fullmatch(rf"static {number * 3} +1\.000", lines[3]), lines
     assert re.fullmatch(rf"kernels{number * 4}   equal in every bit", lines[4]), lines
+    assert bench.run(*words, "-o", "/dev/stdout").splitlines()[:2] == lines[:2]
 
 
 def check_json(bench):
