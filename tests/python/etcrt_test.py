@@ -1,5 +1,6 @@
 """The package against host artifacts, which $ETC compiles: nothing needs a GPU."""
 
+import ctypes
 import json
 import os
 import struct
@@ -170,6 +171,20 @@ class ProgramTest(unittest.TestCase):
             etcrt.Program(self.path / "absent.etca")
         with self.assertRaises(TypeError):
             run.bind(x=[1, 2, 3])
+        for of_no_name in (lambda: etcrt.Runtime(self.program, "absent"), lambda: run.shape("absent")):
+            with self.assertRaises(etcrt.Error) as raised:
+                of_no_name()
+            self.assertEqual(raised.exception.status, etcrt.Status.NOT_FOUND)
+        with self.assertRaises(ValueError):
+            run.bind_pointer("x", 16, "f33", (3, 8))
+
+    def test_integers_are_not_cut(self):
+        run = etcrt.Runtime(self.program)
+        run.set_dim("n", np.int64(3))
+        for set_to_one in (lambda: run.set_dim("n", 2**64 + 1), lambda: run.set_sms(2**32 + 1)):
+            with self.assertRaises(ctypes.ArgumentError):
+                set_to_one()
+        self.assertEqual(run.dim("n"), 3)
 
     def test_a_progress_function_may_stop_the_load(self):
         tensors = {f"w.{i}": np.zeros(8, dtype=np.float32) for i in range(2)}

@@ -2,6 +2,7 @@
 
 import ctypes
 import enum
+import operator
 import os
 from typing import Any, Optional
 
@@ -268,6 +269,23 @@ _FREES = ("etc_program_free", "etc_instance_free", "etc_group_free", "etc_profil
 _library: Optional[ctypes.CDLL] = None
 
 
+class _Exact:
+    """An integer argument of a number of bits, to which ctypes alone would cut it."""
+
+    def __init__(self, kind: Any):
+        self._kind = kind
+
+    def from_param(self, value: Any) -> Any:
+        exact = operator.index(value)
+        argument = self._kind(exact)
+        if argument.value != exact:
+            raise OverflowError(f"{exact} does not fit in {8 * ctypes.sizeof(argument)} bits")
+        return argument
+
+
+_EXACT = {_INT32: _Exact(_INT32), _INT64: _Exact(_INT64)}
+
+
 def library() -> ctypes.CDLL:
     """The library, opened at the first call."""
     global _library
@@ -275,7 +293,7 @@ def library() -> ctypes.CDLL:
         opened = ctypes.CDLL(os.environ.get("ETCRT", "libetcrt.so.1"))
         for name, arguments in _SIGNATURES.items():
             function = getattr(opened, name)
-            function.argtypes = arguments
+            function.argtypes = [_EXACT.get(argument, argument) for argument in arguments]
             function.restype = ctypes.c_int
         for name in _FREES:
             function = getattr(opened, name)

@@ -81,7 +81,10 @@ class Program:
 
     def _graph_info(self, graph: Optional[str]) -> Any:
         info = sized(GraphInfo)
-        index = 0 if graph is None else self.graphs().index(graph)
+        names = self.graphs()
+        if graph is not None and graph not in names:
+            raise Error(Status.NOT_FOUND, f"the program has no graph `{graph}`")
+        index = 0 if graph is None else names.index(graph)
         call("etc_program_graph", self.handle, index, ctypes.byref(info))
         return info
 

@@ -59,7 +59,7 @@ class Runtime:
 
     def shape(self, name: str) -> Tuple[int, ...]:
         """The shape of a parameter under the dims as they are now."""
-        rank = len(self._params[name].extents)
+        rank = len(self._params[name].extents) if name in self._params else 0
         extents = (ctypes.c_int64 * rank)()
         call("etc_instance_param_shape", self.handle, encoded(name), extents, rank)
         return tuple(extents)
@@ -75,6 +75,8 @@ class Runtime:
                      strides: Optional[Sequence[int]] = None, index: Optional[int] = None) -> None:
         """`dtype` as the manifest spells it, `strides` in elements. `index`: of one tensor of an
         array."""
+        if dtype not in DTYPES:
+            raise ValueError(f"parameter `{name}`: `{dtype}` is none of {', '.join(DTYPES)}")
         rank = len(shape)
         extents = (ctypes.c_int64 * rank)(*shape)
         steps = None if strides is None else (ctypes.c_int64 * rank)(*strides)
