@@ -1,6 +1,9 @@
 // `etc graph`: load → picture → DOT → SVG.
 #include <fmt/format.h>
 
+#include <set>
+
+#include "analysis/sets/used_dims.h"
 #include "compile/front.h"
 #include "compile/sizes.h"
 #include "driver/commands.h"
@@ -16,8 +19,32 @@ namespace {
 
 using Dims = std::map<std::string, int64_t>;
 
-/// The sizes that `--dims` gives: one for each dimension, in its range.
-std::optional<Sizes> ReadSizes(const Module& module, const Dims& values, Diagnostics& diagnostics) {
+/// The dimensions that what is drawn depends on, and those whose ranges tell kernels apart.
+std::set<SymbolId> DrawnDims(const Module& module, const std::string& only) {
+  std::set<SymbolId> dims;
+  auto add = [&](const auto& drawn, const auto& ranges) {
+    if (!only.empty() && only != drawn.name) {
+      return;
+    }
+    dims.merge(UsedDims(module, MakeCallProgram(module, drawn)));
+    for (const auto& one : ranges) {
+      dims.insert(one.dim);
+    }
+  };
+  for (const Item& item : module.items) {
+    if (const auto* graph = std::get_if<GraphId>(&item)) {
+      add(module.graphs[*graph], module.graphs[*graph].specialisations);
+    } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
+      add(module.kernels[*kernel], module.kernels[*kernel].where);
+    }
+  }
+  return dims;
+}
+
+/// The sizes that `--dims` gives, each in its range: of `needed` one for each dimension that may
+/// have several.
+std::optional<Sizes> ReadSizes(const Module& module, const std::set<SymbolId>& needed,
+                               const Dims& values, Diagnostics& diagnostics) {
   Sizes sizes;
   std::vector<std::string> known;
   bool ok = true;
@@ -28,7 +55,12 @@ std::optional<Sizes> ReadSizes(const Module& module, const Dims& values, Diagnos
     }
     known.push_back(symbol.name);
     auto value = values.find(symbol.name);
-    if (value == values.end()) {
+    auto range = RangeOfDim(module, id);
+    if (value == values.end() && range && range->lo == range->hi) {
+      sizes.dims[id] = range->lo;
+    } else if (value == values.end() && !needed.contains(id)) {
+      continue;
+    } else if (value == values.end()) {
       diagnostics.Error(DiagnosticKind::CommandLine, symbol.range,
                         fmt::format("`--dims` gives no value for `{}`", symbol.name));
       ok = false;
@@ -140,7 +172,8 @@ ExitCode Execute(const GraphOptions& options) {
   std::optional<Sizes> sizes;
   if (!options.dims.empty()) {
     auto values = ParseIntAssignments(options.dims, "--dims", diagnostics);
-    sizes = values ? ReadSizes(*module, *values, diagnostics) : std::nullopt;
+    sizes = values ? ReadSizes(*module, DrawnDims(*module, options.graph), *values, diagnostics)
+                   : std::nullopt;
     if (!sizes) {
       return session.Finish();
     }
