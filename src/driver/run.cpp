@@ -206,9 +206,12 @@ class RunJob {
       return Build(device);
     }
     if (!options_.source.defines.empty() || !options_.source.configs.empty() ||
-        !options_.source.arrays.empty()) {
-      Refuse(fmt::format("`-D`, `--config` and `--array` need a source; `{}` is compiled already",
-                         options_.source.file));
+        !options_.source.arrays.empty() || !options_.source.tuning.empty() ||
+        options_.lowering.schedule.schedule) {
+      Refuse(
+          fmt::format("`-D`, `--config`, `--array`, `--tuning` and `--schedule` need a source; "
+                      "`{}` is compiled already",
+                      options_.source.file));
       return std::nullopt;
     }
     Program program(options_.source.file);
