@@ -4,8 +4,8 @@
 # A target, built with all others, that compiles a source to an artifact: the binary OUTPUT and, but
 # for a name that ends in .etca, its manifest beside it. Relative names are in the current source
 # and binary folders; OUTPUT is SOURCE's name with .cubin, or .so for ARCH host, where none is
-# given. The artifact is made again when the source, a configuration, a header of an `impl` or etc
-# itself changes. The target's property ETC_OUTPUT is the binary's path. Needs CMake 3.20.
+# given. The artifact is made again when the source, a configuration, a tuning file, a header of an
+# `impl` or etc itself changes. The target's property ETC_OUTPUT is the binary's path. Needs CMake 3.20.
 function(etc_compile target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;OUTPUT;ARCH" "CONFIGS;DEFINES;OPTIONS")
   if(NOT arg_SOURCE)

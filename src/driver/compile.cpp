@@ -220,13 +220,14 @@ class CompileJob {
 
   /// The files from which the binary was made, the source first.
   std::vector<std::string> Inputs() const {
-    std::vector<std::string> inputs;
-    if (options_.source.file != "-") {
-      inputs.push_back(options_.source.file);
-    }
+    std::vector<std::string> inputs = {options_.source.file};
     inputs.insert(inputs.end(), session_.imports().begin(), session_.imports().end());
     inputs.insert(inputs.end(), options_.source.configs.begin(), options_.source.configs.end());
+    if (std::filesystem::exists(options_.source.tuning)) {  // else it is one that is built into etc
+      inputs.push_back(options_.source.tuning);
+    }
     inputs.insert(inputs.end(), include_path_.used().begin(), include_path_.used().end());
+    std::erase(inputs, "-");
     return inputs;
   }
 
