@@ -14,6 +14,7 @@
 #include "compile/pipeline.h"
 #include "compile/program_builder.h"
 #include "driver/commands.h"
+#include "driver/output_files.h"
 #include "etc/device.h"
 #include "support/files.h"
 #include "support/progress.h"
@@ -40,7 +41,7 @@ class BenchJob {
     auto dims = ParseIntAssignments(options_.dims, "--dim", diagnostics);
     auto inputs = ParseAssignments(options_.inputs, "--input", diagnostics);
     auto values = ParseIntAssignments(options_.values, "--value", diagnostics);
-    if (!dims || !inputs || !values || !FilesFit() || !Load(*dims)) {
+    if (!dims || !inputs || !values || !FilesFit(*inputs) || !Load(*dims)) {
       return false;
     }
     auto graph = SelectGraph(programs_.front(), options_.graph, diagnostics);
@@ -87,7 +88,7 @@ class BenchJob {
   bool MeasuresSource() const { return !IsArtifact(options_.files.front()); }
 
   /// One source, or artifacts alone; and a place for the results, before long work.
-  bool FilesFit() {
+  bool FilesFit(const Assignments& inputs) {
     size_t artifacts = static_cast<size_t>(
         std::count_if(options_.files.begin(), options_.files.end(), IsArtifact));
     if (artifacts == 0 && options_.files.size() > 1) {
@@ -107,8 +108,22 @@ class BenchJob {
           options_.source.arrays.empty())) {
       return Refuse("`-D`, `--config` and `--array` need a source: `--source FILE`");
     }
-    return options_.output.empty() || options_.output == "-" ||
-           CheckFolder(options_.output, session_.diagnostics());
+    return CheckOutputsDiffer({options_.output}, Inputs(inputs), session_.diagnostics()) &&
+           (options_.output.empty() || options_.output == "-" ||
+            CheckFolder(options_.output, session_.diagnostics()));
+  }
+
+  std::vector<std::string> Inputs(const Assignments& inputs) const {
+    std::vector<std::string> read = FilesOf(options_.source);
+    for (const std::string& file : options_.files) {
+      std::vector<std::string> files =
+          IsArtifact(file) ? FilesOfArtifact(file) : std::vector<std::string>{file};
+      read.insert(read.end(), files.begin(), files.end());
+    }
+    for (const auto& [name, file] : inputs) {
+      read.push_back(file);
+    }
+    return read;
   }
 
   bool Load(const Sizes& sizes) {

@@ -7,6 +7,7 @@
 #include "compile/front.h"
 #include "compile/sizes.h"
 #include "driver/commands.h"
+#include "driver/output_files.h"
 #include "picture/picture.h"
 #include "schedule/lower.h"
 #include "support/assignments.h"
@@ -165,6 +166,9 @@ std::optional<std::string> MakeSvg(const std::string& text, Diagnostics& diagnos
 ExitCode Execute(const GraphOptions& options) {
   Session session(options.source.diagnostics);
   Diagnostics& diagnostics = session.diagnostics();
+  if (!CheckOutputsDiffer({options.output}, FilesOf(options.source), diagnostics)) {
+    return session.Finish();
+  }
   auto module = LoadModule(options.source, session);
   if (!module || !DeriveEvents(*module, {}, diagnostics)) {
     return session.Finish(ExitCode::InputWrong);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/container.h"
 #include "support/files.h"
 
 namespace etc {
@@ -33,6 +34,25 @@ bool CheckOutputsDiffer(const std::vector<std::string>& outputs,
     }
   }
   return true;
+}
+
+std::vector<std::string> FilesOf(const SourceOptions& source) {
+  std::vector<std::string> files = {source.file, source.tuning};
+  files.insert(files.end(), source.configs.begin(), source.configs.end());
+  std::erase(files, "");
+  return files;
+}
+
+std::vector<std::string> FilesOfArtifact(const std::string& file) {
+  const std::filesystem::path path(file);
+  std::vector<std::string> files = {file};
+  if (path.extension() != runtime::kContainerExtension) {
+    for (const char* extension : {".json", ".so", ".cubin"}) {
+      std::filesystem::path other = path;
+      files.push_back(other.replace_extension(extension).string());
+    }
+  }
+  return files;
 }
 
 }  // namespace etc

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/options.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -14,5 +15,11 @@ namespace etc {
 [[nodiscard]] bool CheckOutputsDiffer(const std::vector<std::string>& outputs,
                                       const std::vector<std::string>& inputs,
                                       Diagnostics& diagnostics);
+
+/// What a command reads that takes a source: it, its configurations and its tuning file.
+[[nodiscard]] std::vector<std::string> FilesOf(const SourceOptions& source);
+
+/// An artifact, also where it is named by one of its two files: the other may have these names.
+[[nodiscard]] std::vector<std::string> FilesOfArtifact(const std::string& file);
 
 }  // namespace etc

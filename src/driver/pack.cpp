@@ -26,7 +26,9 @@ class PackJob {
   bool Run() {
     auto dims = ParseIntAssignments(options_.dims, "--dim", diagnostics_);
     auto view = dims ? ViewArtifact(options_.file, diagnostics_) : std::nullopt;
-    if (!view || !CheckOutputsDiffer({options_.output}, {options_.input}, diagnostics_) ||
+    std::vector<std::string> read = FilesOfArtifact(options_.file);
+    read.push_back(options_.input);
+    if (!view || !CheckOutputsDiffer({options_.output}, read, diagnostics_) ||
         !Find(view->manifest)) {
       return false;
     }

@@ -105,8 +105,9 @@ class RunJob {
   }
 
   bool OutputsDiffer(const Assignments& inputs, const Assignments& outputs) {
-    std::vector<std::string> read = {options_.source.file, options_.source.tuning};
-    read.insert(read.end(), options_.source.configs.begin(), options_.source.configs.end());
+    std::vector<std::string> read = IsArtifact(options_.source.file)
+                                        ? FilesOfArtifact(options_.source.file)
+                                        : FilesOf(options_.source);
     for (const auto& [name, file] : inputs) {
       read.push_back(file);
     }

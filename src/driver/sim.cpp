@@ -7,6 +7,7 @@
 
 #include "driver/commands.h"
 #include "driver/kernel_selection.h"
+#include "driver/output_files.h"
 #include "driver/scheduled_program.h"
 #include "ir/peers.h"
 #include "report/sim_report.h"
@@ -49,6 +50,9 @@ std::optional<SimulatedKernel> Played(const ScheduledProgram& program, KernelId 
 
 ExitCode Execute(const SimOptions& options) {
   Session session(options.source.diagnostics);
+  if (!CheckOutputsDiffer({options.trace}, FilesOf(options.source), session.diagnostics())) {
+    return session.Finish();
+  }
   auto program = LoadScheduled(options, session);
   if (!program) {
     return session.Finish();
