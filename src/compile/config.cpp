@@ -127,6 +127,11 @@ std::optional<Config> ParseConfig(std::string_view text, const std::string& orig
                     json.is_array() ? "a list" : fmt::format("a {}", json.type_name())));
     return std::nullopt;
   }
+  if (std::string key = KeyGivenTwice(text); !key.empty()) {
+    diagnostics.Error(DiagnosticKind::Config, {},
+                      fmt::format("`{}` has `{}` twice in one object", origin, key));
+    return std::nullopt;
+  }
   Config config;
   if (!Flatten(json, "", origin, kMaxNesting, config)) {
     diagnostics.Error(DiagnosticKind::Config, {},

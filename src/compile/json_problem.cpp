@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 #include "support/source.h"
 
@@ -12,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Counts bytes up to the one where a text stopped making sense.
-class ProblemFinder : public nlohmann::json_sax<Json> {
+/// Goes through a text and takes no notice.
+class Visitor : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -27,6 +29,14 @@ class ProblemFinder : public nlohmann::json_sax<Json> {
   bool end_object() override { return true; }
   bool start_array(size_t) override { return true; }
   bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+};
+
+/// Counts bytes up to the one where a text stopped making sense.
+class ProblemFinder : public Visitor {
+ public:
   bool parse_error(size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
     constexpr int kNumberOverflow = 406;
@@ -43,6 +53,30 @@ class ProblemFinder : public nlohmann::json_sax<Json> {
   std::string overflow_;
 };
 
+/// Stops at a key that its object has already.
+class TwiceFinder : public Visitor {
+ public:
+  bool start_object(size_t) override {
+    keys_.emplace_back();
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (!keys_.back().insert(name).second) {
+      twice_ = name;
+    }
+    return twice_.empty();
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return true;
+  }
+  const std::string& twice() const { return twice_; }
+
+ private:
+  std::vector<std::set<std::string>> keys_;  // of the objects around
+  std::string twice_;
+};
+
 }  // namespace
 
 std::string JsonProblem(std::string_view text) {
@@ -56,6 +90,12 @@ std::string JsonProblem(std::string_view text) {
              ? fmt::format("is not JSON: line {}, column {} cannot be read", at.line, at.column)
              : fmt::format("has a number beyond 64-bit floats, `{}`, on line {}, column {}",
                            finder.overflow(), at.line, at.column);
+}
+
+std::string KeyGivenTwice(std::string_view text) {
+  TwiceFinder finder;
+  (void)Json::sax_parse(text, &finder);
+  return finder.twice();
 }
 
 }  // namespace etc

@@ -9,4 +9,8 @@ namespace etc {
 /// Of a text that the parser refused, completing "`FILE` ...": the place, and what is wrong there.
 [[nodiscard]] std::string JsonProblem(std::string_view text);
 
+/// The first key that some object of a JSON text has twice, of which a parser keeps the last; empty
+/// where there is none.
+[[nodiscard]] std::string KeyGivenTwice(std::string_view text);
+
 }  // namespace etc

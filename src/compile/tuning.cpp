@@ -26,6 +26,9 @@ class Reader {
     if (json.is_discarded()) {
       return Refuse(JsonProblem(text));
     }
+    if (std::string key = KeyGivenTwice(text); !key.empty()) {
+      return Refuse(fmt::format("has `{}` twice in one object", key));
+    }
     if (!json.is_object() || json.value("tuning", Json()) != kVersion ||
         !json.value("entries", Json()).is_array()) {
       return Refuse(
