@@ -253,7 +253,11 @@ class CompileJob {
     if (!CheckCompiler(options_.target, options_.target.IsHost(), session_.diagnostics())) {
       return false;
     }
-    return !writes_binary || to_stdout ||
+    if (!writes_binary) {
+      return CheckOutputsDiffer({options_.output}, SettingsOf(options_.source),
+                                session_.diagnostics());
+    }
+    return to_stdout ||
            (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()) &&
             (IsContainerPath(BinaryPath()) ||
              CheckManifestPlace(WithExtension(BinaryPath(), ".json"), BinaryPath(),

@@ -4,6 +4,7 @@
 #include "compile/front.h"
 #include "compile/pipeline.h"
 #include "driver/commands.h"
+#include "driver/output_files.h"
 #include "ir/printer.h"
 #include "support/files.h"
 
@@ -27,7 +28,8 @@ ExitCode Execute(const OptOptions& options) {
     return session.Finish();
   }
   std::vector<Pass> passes;
-  if (!FindPasses(options.passes, passes, session.diagnostics())) {
+  if (!CheckOutputsDiffer({options.output}, SettingsOf(options.source), session.diagnostics()) ||
+      !FindPasses(options.passes, passes, session.diagnostics())) {
     return session.Finish();
   }
   PhaseTimer timer;

@@ -36,10 +36,19 @@ bool CheckOutputsDiffer(const std::vector<std::string>& outputs,
   return true;
 }
 
+std::vector<std::string> SettingsOf(const SourceOptions& source) {
+  std::vector<std::string> files = source.configs;
+  if (!source.tuning.empty()) {
+    files.push_back(source.tuning);
+  }
+  return files;
+}
+
 std::vector<std::string> FilesOf(const SourceOptions& source) {
-  std::vector<std::string> files = {source.file, source.tuning};
-  files.insert(files.end(), source.configs.begin(), source.configs.end());
-  std::erase(files, "");
+  std::vector<std::string> files = SettingsOf(source);
+  if (!source.file.empty()) {
+    files.push_back(source.file);
+  }
   return files;
 }
 

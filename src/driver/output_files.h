@@ -16,7 +16,11 @@ namespace etc {
                                       const std::vector<std::string>& inputs,
                                       Diagnostics& diagnostics);
 
-/// What a command reads that takes a source: it, its configurations and its tuning file.
+/// What a command reads beside its source, whose text another one may replace: configurations and
+/// the tuning file.
+[[nodiscard]] std::vector<std::string> SettingsOf(const SourceOptions& source);
+
+/// The source and its settings.
 [[nodiscard]] std::vector<std::string> FilesOf(const SourceOptions& source);
 
 /// An artifact, also where it is named by one of its two files: the other may have these names.
