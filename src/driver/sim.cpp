@@ -50,7 +50,9 @@ std::optional<SimulatedKernel> Played(const ScheduledProgram& program, KernelId 
 
 ExitCode Execute(const SimOptions& options) {
   Session session(options.source.diagnostics);
-  if (!CheckOutputsDiffer({options.trace}, FilesOf(options.source), session.diagnostics())) {
+  const bool writes_file = !options.trace.empty() && options.trace != "-";
+  if (!CheckOutputsDiffer({options.trace}, FilesOf(options.source), session.diagnostics()) ||
+      (writes_file && !CheckFolder(options.trace, session.diagnostics()))) {
     return session.Finish();
   }
   auto program = LoadScheduled(options, session);
