@@ -16,14 +16,20 @@
 namespace etc {
 namespace {
 
+/// The text of a tuning file.
+struct TuningSource {
+  std::string text;
+  bool builtin;  // for many programs
+};
+
 /// A file, or one that is built into etc.
-std::optional<std::string> TextOf(const std::string& file, Diagnostics& diagnostics) {
+std::optional<TuningSource> SourceOf(const std::string& file, Diagnostics& diagnostics) {
   Diagnostics not_there;
   if (auto text = ReadInput(file, not_there)) {
-    return text;
+    return TuningSource{*text, false};
   }
   if (auto text = BuiltinHeader(file)) {
-    return text;
+    return TuningSource{std::string(*text), true};
   }
   diagnostics.Add(not_there);
   return std::nullopt;
@@ -121,13 +127,16 @@ bool Fits(const Tuning& tuning, const Module& module, const std::string& origin,
 }
 
 /// A program's own function may have the name of an operator of the library, and other options.
+bool IsUsable(const std::optional<Answer>& answer, const Question& question) {
+  return answer && std::any_of(question.options.begin(), question.options.end(),
+                               [&](const Option& one) { return one.name == answer->option; });
+}
+
 std::optional<Answer> InLibrary(const Tuning& tuning, const std::string& target,
                                 const Question& question) {
   auto answer = Find(tuning, {target}, question, "");
-  bool usable =
-      answer && std::any_of(question.options.begin(), question.options.end(),
-                            [&](const Option& one) { return one.name == answer->option; });
-  return usable ? std::optional(Answer{answer->option, Decider::Library, {}}) : std::nullopt;
+  return IsUsable(answer, question) ? std::optional(Answer{answer->option, Decider::Library, {}})
+                                    : std::nullopt;
 }
 
 }  // namespace
@@ -158,14 +167,18 @@ std::optional<Advise> Adviser(const Module& module, const SourceOptions& options
     advise = std::move(*library);
   }
   if (!options.tuning.empty()) {
-    auto text = TextOf(options.tuning, diagnostics);
-    auto tuning = text ? ParseTuning(*text, options.tuning, diagnostics) : std::nullopt;
-    if (!tuning || !Fits(*tuning, module, options.tuning, diagnostics)) {
+    auto source = SourceOf(options.tuning, diagnostics);
+    auto tuning = source ? ParseTuning(source->text, options.tuning, diagnostics) : std::nullopt;
+    if (!tuning || !(source->builtin || Fits(*tuning, module, options.tuning, diagnostics))) {
       return std::nullopt;
     }
     advise = [tuning = std::move(*tuning), targets = TuningTargets(options),
-              origin = options.tuning, library = std::move(advise)](const Question& question) {
+              origin = options.tuning, builtin = source->builtin,
+              library = std::move(advise)](const Question& question) {
       auto answer = Find(tuning, targets, question, origin);
+      if (builtin && !IsUsable(answer, question)) {
+        answer = std::nullopt;
+      }
       return answer || !library ? answer : library(question);
     };
   }
