@@ -276,6 +276,8 @@ class _Exact:
         self._kind = kind
 
     def from_param(self, value: Any) -> Any:
+        if isinstance(value, self._kind):
+            return value
         exact = operator.index(value)
         argument = self._kind(exact)
         if argument.value != exact:
