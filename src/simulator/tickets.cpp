@@ -74,7 +74,7 @@ void Tickets::Hand(Sm& sm, uint32_t task, double now) {
   for (uint32_t id : program_.tasks[task].arrivals) {
     sm.asks_from += program_.machine.arrival;
     const SimTrigger& trigger = program_.triggers[id];
-    if (++arrived_[id] != trigger.count) {
+    if (++arrived_[id] != trigger.count || trigger.tasks == 0) {
       continue;
     }
     Queue& queue = queues_.at(*program_.steps[program_.tasks[trigger.first].step].queue);
