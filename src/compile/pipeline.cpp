@@ -85,6 +85,10 @@ bool IsScheduled(const Module& module) {
                       [](const Item& item) { return std::holds_alternative<GraphId>(item); });
 }
 
+std::vector<Pass> PassesFor(const Module& module, const ScheduleOptions& options) {
+  return IsScheduled(module) ? KernelPipeline(options) : StaticPipeline(options);
+}
+
 bool FindPasses(const std::vector<std::string>& names, std::vector<Pass>& passes,
                 Diagnostics& diagnostics) {
   bool ok = true;

@@ -15,6 +15,10 @@ namespace etc {
 /// Whether every graph of the module has become kernels.
 [[nodiscard]] bool IsScheduled(const Module& module);
 
+/// The passes that make of the module what is emitted: of one that is scheduled only what the
+/// options add to kernels.
+[[nodiscard]] std::vector<Pass> PassesFor(const Module& module, const ScheduleOptions& options);
+
 /// The passes of these names, in this order. Reports unknown names as [command-line].
 [[nodiscard]] bool FindPasses(const std::vector<std::string>& names, std::vector<Pass>& passes,
                               Diagnostics& diagnostics);

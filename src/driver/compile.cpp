@@ -88,8 +88,8 @@ class CompileJob {
       return false;
     }
     bool from_kernels = IsScheduled(module);
-    bool scheduled = from_kernels || RunPasses(module, StaticPipeline(lowering.schedule), lowering,
-                                               timer_, session_);
+    bool scheduled =
+        RunPasses(module, PassesFor(module, lowering.schedule), lowering, timer_, session_);
     if (!scheduled || options_.stop_after == StopAfter::Schedule) {
       return scheduled;
     }

@@ -36,8 +36,8 @@ ExitCode Execute(const OptOptions& options) {
   auto module = LoadModule(options.source, session);
   LoweringOptions lowering = options.lowering;
   lowering.schedule.flag_in_data = options.arch != Arch::Host;
-  if (module && options.passes.empty() && !IsScheduled(*module)) {
-    passes = StaticPipeline(lowering.schedule);
+  if (module && options.passes.empty()) {
+    passes = PassesFor(*module, lowering.schedule);
   }
   if (module && RunPasses(*module, passes, lowering, timer, session)) {
     (void)WriteText(options.output, Print(*module), session.diagnostics());

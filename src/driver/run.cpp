@@ -200,8 +200,8 @@ class RunJob {
       }
       if (!module_ || !HasProgram(*module_, session_) ||
           !CheckRunArguments(*module_, arguments, session_.diagnostics()) ||
-          !(IsScheduled(*module_) ||
-            RunPasses(*module_, StaticPipeline(lowering.schedule), lowering, timer_, session_))) {
+          !RunPasses(*module_, PassesFor(*module_, lowering.schedule), lowering, timer_,
+                     session_)) {
         return std::nullopt;
       }
       return Build(device);

@@ -24,8 +24,7 @@ std::optional<ScheduledProgram> LoadScheduled(const QueryOptions& options, Sessi
   lowering.schedule.flag_in_data = true;
   PhaseTimer timer;
   if (!module || !HasProgram(*module, session) ||
-      !(IsScheduled(*module) ||
-        RunPasses(*module, StaticPipeline(lowering.schedule), lowering, timer, session))) {
+      !RunPasses(*module, PassesFor(*module, lowering.schedule), lowering, timer, session)) {
     return std::nullopt;
   }
   return ScheduledProgram{std::move(module), std::move(*sizes), std::move(*values),

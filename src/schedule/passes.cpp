@@ -76,4 +76,12 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   return passes;
 }
 
+std::vector<Pass> KernelPipeline(const ScheduleOptions& options) {
+  std::vector<Pass> passes = StaticPipeline(options);
+  std::erase_if(passes, [](const Pass& pass) {
+    return pass.run != AddChecks && pass.run != AddWatchdog && pass.run != AddProfile;
+  });
+  return passes;
+}
+
 }  // namespace etc

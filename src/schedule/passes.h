@@ -51,4 +51,7 @@ const std::vector<Pass>& AllPasses();
 /// The passes that schedule, in their order, each order with its reason (passes.cpp).
 std::vector<Pass> StaticPipeline(const ScheduleOptions& options = {});
 
+/// Those of them that give kernels what they have not: checks, a watchdog, a profile.
+std::vector<Pass> KernelPipeline(const ScheduleOptions& options);
+
 }  // namespace etc
