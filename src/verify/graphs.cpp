@@ -336,6 +336,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   checks.Block(kernel.body);
   CheckSchedule(module, kernel, diagnostics);
   CheckQueues(module, kernel, diagnostics);
+  CheckPlaces(module, kernel, diagnostics);
   CheckCounters(module, kernel, diagnostics);
   CheckVia(module, kernel, diagnostics);
   for (const Check& check : kernel.checks) {

@@ -26,6 +26,9 @@ constexpr int64_t kMostSeconds = 3600;
 
 constexpr int64_t kMostAhead = 64;
 
+// As of a parameter: what copies of the loader and vectors ask for.
+constexpr int64_t kPlaceAlignment = 16;
+
 }  // namespace
 
 void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics) {
@@ -155,6 +158,26 @@ void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diag
                                     kernel.name, Spelling(kernel.schedule)));
   if (!dispatches.empty()) {
     error.notes.push_back({kernel.range, fmt::format("`@{}` is declared here", kernel.name)});
+  }
+}
+
+void CheckPlaces(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
+  for (NodeId id : kernel.declarations) {
+    const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id]);
+    if (buffer == nullptr || !module.tensors[buffer->tensor].offset) {
+      continue;
+    }
+    const Tensor& tensor = module.tensors[buffer->tensor];
+    for (const Sizes& sizes : SampleSizes(module, kernel.where)) {
+      auto place = EvaluateInt(module, tensor.offset, sizes.dims, sizes.ranges);
+      if (place && (*place < 0 || *place % kPlaceAlignment != 0)) {
+        diagnostics.Error(
+            DiagnosticKind::Structure, module.RangeOf(tensor.offset),
+            fmt::format("the place of `%{}` is {}, but it must be a multiple of {} from 0 on{}",
+                        tensor.name, *place, kPlaceAlignment, Describe(module, sizes)));
+        break;
+      }
+    }
   }
 }
 

@@ -25,6 +25,9 @@ void CheckSchedule(const Module& module, const Kernel& kernel, Diagnostics& diag
 /// How many tasks an SM takes of a dispatch before it runs them.
 void CheckAhead(const Dispatch& dispatch, Diagnostics& diagnostics);
 
+/// Each buffer is placed inside of its memory, and aligned.
+void CheckPlaces(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
+
 /// The counters of each event come behind those of the events before it, and the tickets of each
 /// dispatch behind all of these and behind those of the dispatches before it.
 void CheckCounters(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
