@@ -50,6 +50,10 @@ class SpecialisationCheck {
       if (values->lo < declared_.lo) {
         return Wrong(at, fmt::format("{} starts below the range of `{}`", text, dim_.name));
       }
+      if (values->lo < next && values->lo > last_hi) {
+        return Wrong(at, fmt::format("{} does not start at {}, the next multiple of {}", text, next,
+                                     *multiple));
+      }
       if (values->lo < next) {
         return Wrong(at, fmt::format("{} does not come after the one before it, which ends at {}",
                                      text, last_hi));
