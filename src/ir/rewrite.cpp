@@ -25,6 +25,9 @@ class Cloner {
         return found->second;
       }
     }
+    if (ExprId only = OnlyValue(expr)) {
+      return only;
+    }
     SourceRange range = module_.RangeOf(id);
     return module_.AddExpr(std::visit([this](const auto& e) { return Expr(CopyOf(e)); }, expr),
                            range);
@@ -39,6 +42,18 @@ class Cloner {
   }
 
  private:
+  /// Of an end of the range of what a constant stands for: that constant.
+  ExprId OnlyValue(const Expr& expr) const {
+    const auto* call = std::get_if<Call>(&expr);
+    if (call == nullptr || KindOf(call->op) != IntrinsicKind::Limit || call->args.size() != 1) {
+      return {};
+    }
+    const auto* ref = std::get_if<SymbolRef>(&module_.exprs[call->args[0]]);
+    auto found = ref != nullptr ? symbols_.find(ref->symbol) : symbols_.end();
+    return found != symbols_.end() && EvaluateInt(module_, found->second, {}) ? found->second
+                                                                              : ExprId{};
+  }
+
   /// A variable that the expression itself binds; a substitution may rename it.
   SymbolId CopyBinder(SymbolId var) const {
     auto found = symbols_.find(var);
