@@ -95,10 +95,15 @@ class RangeDependences {
                : std::nullopt;
   }
 
+  /// In a range that leaves the dependence to others there is none.
   DependenceGraph::Cause CauseOf(const Dependence& d) {
-    auto graph =
-        std::find_if(graphs_.begin(), graphs_.end(), [&](auto& g) { return g->Exists(d); });
-    return (*graph)->CauseOf(d);
+    DependenceGraph::Cause cause{};
+    for (DependenceGraph* graph : Having(d)) {
+      if (!cause.tensor) {
+        cause = graph->CauseOf(d);
+      }
+    }
+    return cause;
   }
 
  private:
