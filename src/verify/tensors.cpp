@@ -253,6 +253,23 @@ void CheckFlagged(const Module& module, const Tensor& tensor, Diagnostics& diagn
   }
 }
 
+namespace {
+
+/// Offsets of elements are counted in 64 bits.
+void CheckBytes(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
+  int64_t bytes = SizeInBytes(tensor.type);
+  for (ExprId extent : tensor.shape) {
+    auto constant = EvaluateInt(module, extent, {});
+    if (constant && __builtin_mul_overflow(bytes, std::max<int64_t>(*constant, 1), &bytes)) {
+      diagnostics.Error(DiagnosticKind::Shape, tensor.range,
+                        fmt::format("`%{}` has 2^63 bytes or more", tensor.name));
+      return;
+    }
+  }
+}
+
+}  // namespace
+
 /// The parts are equal. For one number of ranks.
 void CheckShard(const Module& module, const Tensor& tensor, Diagnostics& diagnostics) {
   const ExprId whole = WholeExtent(module, tensor);
@@ -274,6 +291,7 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
   for (ExprId extent : tensor.shape) {
     CheckExtent(module, tensor, extent, exprs, diagnostics);
   }
+  CheckBytes(module, tensor, diagnostics);
   if (!tensor.tile.empty()) {
     CheckLayout(module, tensor, exprs, diagnostics);
   }
