@@ -51,9 +51,9 @@ TEST_CASE("one buffer is done with before the other begins") {
 }
 
 TEST_CASE("places overlap at some size") {
-  CHECK(OpenFacts(kToA + kAToB + kFromB, "n * 4") == "");
-  CHECK(OpenFacts(kToA + kAToB + kFromB, "max(8, n * 4 - 4)") == Open("`@copy` uses both"));
-  CHECK(OpenFacts(kToA + kAToB + kFromB, "252") == Open("`@copy` uses both"));  // at n = 64
+  CHECK(OpenFacts(kToA + kAToB + kFromB, "align(n * 4, 16)") == "");
+  CHECK(OpenFacts(kToA + kAToB + kFromB, "align(n * 4, 16) - 16") == Open("`@copy` uses both"));
+  CHECK(OpenFacts(kToA + kAToB + kFromB, "240") == Open("`@copy` uses both"));  // at n = 64
   CHECK(OpenFacts(kToA + kAToB + kFromB, "256") == "");
 }
 

@@ -132,7 +132,7 @@ kernel @k(%x: f32[n], %y: out f32[n], %z: out f32[n]) of @g static {
   CHECK_FALSE(shared(with("align(n * 4, 256)", "")));
   CHECK_FALSE(shared(with("0", "wait %t_used;")));
   CHECK(shared(with("0", "")));
-  CHECK(shared(with("n * 4 - 4", "")));
+  CHECK(shared(with("align(n * 4, 16) - 16", "")));
 }
 
 TEST_CASE("a count is a product of sizes") {
