@@ -7,7 +7,7 @@
 
 #include "ir/evaluate.h"
 #include "simulator/kernel_cost.h"
-#include "tensor/npy.h"
+#include "tensor/tensor_data.h"
 
 namespace etc {
 namespace {
@@ -43,17 +43,16 @@ const Kernel* KernelFor(const Module& module, const std::string& graph, const En
 }
 
 /// "%x: f32[17x1000]"
-std::string TextOf(std::string_view name, std::string_view dtype,
-                   const std::vector<int64_t>& shape) {
-  return fmt::format("%{}: {}[{}]", name, dtype, shape.empty() ? "" : ShapeText(shape));
-}
-
 std::string TextOf(const Module& module, const Tensor& param, const Env& dims) {
   std::vector<int64_t> shape;
   for (ExprId extent : param.shape) {
     shape.push_back(EvaluateInt(module, extent, dims).value_or(-1));
   }
-  return TextOf(param.name, Spelling(param.type), shape);
+  return fmt::format("%{}: {}", param.name, TypeText(Spelling(param.type), shape));
+}
+
+std::string TextOf(const BenchTensor& tensor) {
+  return fmt::format("%{}: {}", tensor.name, TypeText(tensor.dtype, tensor.shape));
 }
 
 }  // namespace
@@ -85,11 +84,10 @@ std::string Difference(const Module& module, const BenchTensors& tensors,
                        tensors.all.size());
   }
   for (size_t i = 0; i < tensors.all.size(); ++i) {
-    const BenchTensor& tensor = tensors.all[i];
-    std::string texts[] = {TextOf(module, module.tensors[kernel->params[i]], dims),
-                           TextOf(tensor.name, etc_dtype_name(tensor.dtype), tensor.shape)};
-    if (texts[0] != texts[1]) {
-      return fmt::format("a parameter: `{}` and `{}`", texts[0], texts[1]);
+    std::string of_source = TextOf(module, module.tensors[kernel->params[i]], dims);
+    std::string of_launch = TextOf(tensors.all[i]);
+    if (of_source != of_launch) {
+      return fmt::format("a parameter: `{}` and `{}`", of_source, of_launch);
     }
   }
   return "";

@@ -29,7 +29,7 @@ std::optional<TuningSource> SourceOf(const std::string& file, Diagnostics& diagn
     return TuningSource{*text, false};
   }
   if (auto text = BuiltinHeader(file)) {
-    return TuningSource{std::string(*text), true};
+    return TuningSource{*text, true};
   }
   diagnostics.Add(not_there);
   return std::nullopt;
@@ -126,7 +126,8 @@ bool Fits(const Tuning& tuning, const Module& module, const std::string& origin,
   return fits;
 }
 
-/// A program's own function may have the name of an operator of the library, and other options.
+/// A program's own function may have the name of one that a file built into etc is about, and other
+/// options.
 bool IsUsable(const std::optional<Answer>& answer, const Question& question) {
   return answer && std::any_of(question.options.begin(), question.options.end(),
                                [&](const Option& one) { return one.name == answer->option; });

@@ -109,16 +109,13 @@ class BenchJob {
       return Refuse("`-D`, `--config` and `--array` need a source: `--source FILE`");
     }
     return CheckOutputsDiffer({options_.output}, Inputs(inputs), session_.diagnostics()) &&
-           (options_.output.empty() || options_.output == "-" ||
-            CheckFolder(options_.output, session_.diagnostics()));
+           CheckFolder(options_.output, session_.diagnostics());
   }
 
   std::vector<std::string> Inputs(const Assignments& inputs) const {
     std::vector<std::string> read = FilesOf(options_.source);
     for (const std::string& file : options_.files) {
-      std::vector<std::string> files =
-          IsArtifact(file) ? FilesOfArtifact(file) : std::vector<std::string>{file};
-      read.insert(read.end(), files.begin(), files.end());
+      std::ranges::copy(FilesOf(file), std::back_inserter(read));
     }
     for (const auto& [name, file] : inputs) {
       read.push_back(file);

@@ -56,15 +56,15 @@ std::optional<Sizes> ReadSizes(const Module& module, const std::set<SymbolId>& n
     }
     known.push_back(symbol.name);
     auto value = values.find(symbol.name);
-    auto range = RangeOfDim(module, id);
-    if (value == values.end() && range && range->lo == range->hi) {
-      sizes.dims[id] = range->lo;
-    } else if (value == values.end() && !needed.contains(id)) {
-      continue;
-    } else if (value == values.end()) {
-      diagnostics.Error(DiagnosticKind::CommandLine, symbol.range,
-                        fmt::format("`--dims` gives no value for `{}`", symbol.name));
-      ok = false;
+    if (value == values.end()) {
+      auto range = RangeOfDim(module, id);
+      if (range && range->lo == range->hi) {
+        sizes.dims[id] = range->lo;
+      } else if (needed.contains(id)) {
+        diagnostics.Error(DiagnosticKind::CommandLine, symbol.range,
+                          fmt::format("`--dims` gives no value for `{}`", symbol.name));
+        ok = false;
+      }
     } else if (CheckSize(module, id, value->second, "--dims", diagnostics)) {
       sizes.dims[id] = value->second;
     } else {

@@ -7,6 +7,7 @@
 
 #include "runtime/container.h"
 #include "support/files.h"
+#include "tensor/program_view.h"
 
 namespace etc {
 
@@ -38,29 +39,24 @@ bool CheckOutputsDiffer(const std::vector<std::string>& outputs,
 
 std::vector<std::string> SettingsOf(const SourceOptions& source) {
   std::vector<std::string> files = source.configs;
-  if (!source.tuning.empty()) {
-    files.push_back(source.tuning);
+  files.push_back(source.tuning);
+  return files;
+}
+
+std::vector<std::string> FilesOf(const std::string& file) {
+  const std::filesystem::path path(file);
+  std::vector<std::string> files = {file};
+  if (IsArtifact(file) && path.extension() != runtime::kContainerExtension) {
+    for (const char* extension : {".json", ".so", ".cubin"}) {
+      files.push_back(std::filesystem::path(path).replace_extension(extension).string());
+    }
   }
   return files;
 }
 
 std::vector<std::string> FilesOf(const SourceOptions& source) {
   std::vector<std::string> files = SettingsOf(source);
-  if (!source.file.empty()) {
-    files.push_back(source.file);
-  }
-  return files;
-}
-
-std::vector<std::string> FilesOfArtifact(const std::string& file) {
-  const std::filesystem::path path(file);
-  std::vector<std::string> files = {file};
-  if (path.extension() != runtime::kContainerExtension) {
-    for (const char* extension : {".json", ".so", ".cubin"}) {
-      std::filesystem::path other = path;
-      files.push_back(other.replace_extension(extension).string());
-    }
-  }
+  std::ranges::copy(FilesOf(source.file), std::back_inserter(files));
   return files;
 }
 

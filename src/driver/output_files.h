@@ -16,14 +16,15 @@ namespace etc {
                                       const std::vector<std::string>& inputs,
                                       Diagnostics& diagnostics);
 
-/// What a command reads beside its source, whose text another one may replace: configurations and
-/// the tuning file.
+/// The configurations and the tuning file. No output may replace these, while one may replace the
+/// text of the source.
 [[nodiscard]] std::vector<std::string> SettingsOf(const SourceOptions& source);
 
-/// The source and its settings.
-[[nodiscard]] std::vector<std::string> FilesOf(const SourceOptions& source);
+/// A source alone, or what an artifact consists of: where it is one of two files, the other may
+/// have these names.
+[[nodiscard]] std::vector<std::string> FilesOf(const std::string& file);
 
-/// An artifact, also where it is named by one of its two files: the other may have these names.
-[[nodiscard]] std::vector<std::string> FilesOfArtifact(const std::string& file);
+/// The same with the settings.
+[[nodiscard]] std::vector<std::string> FilesOf(const SourceOptions& source);
 
 }  // namespace etc

@@ -26,7 +26,7 @@ class PackJob {
   bool Run() {
     auto dims = ParseIntAssignments(options_.dims, "--dim", diagnostics_);
     auto view = dims ? ViewArtifact(options_.file, diagnostics_) : std::nullopt;
-    std::vector<std::string> read = FilesOfArtifact(options_.file);
+    std::vector<std::string> read = FilesOf(options_.file);
     read.push_back(options_.input);
     if (!view || !CheckOutputsDiffer({options_.output}, read, diagnostics_) ||
         !Find(view->manifest)) {

@@ -61,8 +61,7 @@ class RunJob {
     if (!OutputsDiffer(*inputs, *outputs)) {
       return false;
     }
-    if (!options_.profile.empty() && !TraceIsOutput() &&
-        !CheckFolder(options_.profile, session_.diagnostics())) {
+    if (!CheckFolder(options_.profile, session_.diagnostics())) {
       return false;
     }
     auto program = Load({options_.graph, *dims, *inputs, *outputs});
@@ -105,9 +104,7 @@ class RunJob {
   }
 
   bool OutputsDiffer(const Assignments& inputs, const Assignments& outputs) {
-    std::vector<std::string> read = IsArtifact(options_.source.file)
-                                        ? FilesOfArtifact(options_.source.file)
-                                        : FilesOf(options_.source);
+    std::vector<std::string> read = FilesOf(options_.source);
     for (const auto& [name, file] : inputs) {
       read.push_back(file);
     }

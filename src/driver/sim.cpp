@@ -50,9 +50,8 @@ std::optional<SimulatedKernel> Played(const ScheduledProgram& program, KernelId 
 
 ExitCode Execute(const SimOptions& options) {
   Session session(options.source.diagnostics);
-  const bool writes_file = !options.trace.empty() && options.trace != "-";
   if (!CheckOutputsDiffer({options.trace}, FilesOf(options.source), session.diagnostics()) ||
-      (writes_file && !CheckFolder(options.trace, session.diagnostics()))) {
+      !CheckFolder(options.trace, session.diagnostics())) {
     return session.Finish();
   }
   auto program = LoadScheduled(options, session);

@@ -7,14 +7,7 @@
 namespace etc {
 namespace {
 
-Throttle ThrottleOf(const Module& module, const Share& share, Throttle chosen,
-                    const Target& target) {
-  if (HasOwnThrottle(module, share)) {
-    chosen = {};
-    chosen.in_flight = target.computed_in_flight;
-  }
-  return chosen;
-}
+Throttle OwnThrottle(const Target& target) { return {.in_flight = target.computed_in_flight}; }
 
 /// Whether each share that streams would have a throttle of its own.
 bool AllHaveTheirOwn(const Module& module, const std::vector<ThrottleChoice>& choices) {
@@ -54,15 +47,15 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
     kernel.throttle = most->throttle;
     if (kernel.schedule == ScheduleKind::Kernels) {  // a launch has no throttle of its own
       if (AllHaveTheirOwn(module, choices)) {
-        kernel.throttle = Throttle{};
-        kernel.throttle->in_flight = options.target->computed_in_flight;
+        kernel.throttle = OwnThrottle(*options.target);
       }
       continue;
     }
     for (const ThrottleChoice& choice : choices) {
       for (NodeId id : choice.shares) {
         Share& share = std::get<Share>(module.nodes[id]);
-        Throttle throttle = ThrottleOf(module, share, choice.throttle, *options.target);
+        Throttle throttle =
+            HasOwnThrottle(module, share) ? OwnThrottle(*options.target) : choice.throttle;
         if (!throttle.IsSame(most->throttle)) {
           share.throttle = throttle;
         }

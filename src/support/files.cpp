@@ -299,6 +299,9 @@ bool CheckDestination(const std::string& path, Diagnostics& diagnostics) {
 }
 
 bool CheckFolder(const std::string& path, Diagnostics& diagnostics) {
+  if (path.empty() || path == "-") {
+    return true;
+  }
   struct stat status {};
   bool exists = stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) {

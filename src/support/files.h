@@ -45,7 +45,8 @@ struct OutputFile {
 /// side.
 [[nodiscard]] bool CheckDestination(const std::string& path, Diagnostics& diagnostics);
 
-/// The same of a file that may be a device or a pipe.
+/// The same of a file that may be a device or a pipe, standard output (`-`), or none (an empty
+/// name).
 [[nodiscard]] bool CheckFolder(const std::string& path, Diagnostics& diagnostics);
 
 /// Whether two paths name the same file, be it there or not.

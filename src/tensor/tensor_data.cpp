@@ -413,7 +413,11 @@ std::string FileContents(const std::string& file, const TensorData& tensor, cons
 }
 
 std::string TypeText(etc_dtype dtype, const std::vector<int64_t>& shape) {
-  return fmt::format("{}[{}]", etc_dtype_name(dtype), shape.empty() ? "" : ShapeText(shape));
+  return TypeText(etc_dtype_name(dtype), shape);
+}
+
+std::string TypeText(std::string_view dtype, const std::vector<int64_t>& shape) {
+  return fmt::format("{}[{}]", dtype, shape.empty() ? "" : ShapeText(shape));
 }
 
 }  // namespace etc

@@ -76,5 +76,6 @@ bool IsNpyFile(const std::string& file);
 
 /// `f32[3x4]`
 std::string TypeText(etc_dtype dtype, const std::vector<int64_t>& shape);
+std::string TypeText(std::string_view dtype, const std::vector<int64_t>& shape);
 
 }  // namespace etc

@@ -17,11 +17,12 @@ void DivideRoles(RaisedShare& share, bool preloads, bool launch) {
     RaisedRole& part = share.roles[i];
     bool loader = role == Role::Loader;
     bool scheduler = role == Role::Scheduler;
-    part.walks = scheduler ? share.tickets.has_value() : preloads || !loader;
-    if (role == Role::Prefetch) {
-      // A launch that has not waited knows no ranges yet.
-      part.walks = share.prefetches && !(launch && share.reads_ranges);
-    }
+    // A launch that has not waited knows no ranges yet.
+    bool prefetches = share.prefetches && !(launch && share.reads_ranges);
+    part.walks = scheduler                ? share.tickets.has_value()
+                 : loader                 ? preloads
+                 : role == Role::Prefetch ? prefetches
+                                          : true;
     part.skips = loader && !preloads && share.tickets;
     part.waits_first =
         share.reads_ranges || (!scheduler && !share.share.range_waits.empty()) ||
