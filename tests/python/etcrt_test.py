@@ -16,8 +16,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python"))
 
 import etcrt  # noqa: E402
-from etcrt.decoder import Sampling, _llama3_scaled, rotary_frequencies  # noqa: E402
-from etcrt.generate import generate  # noqa: E402
 from etcrt.ranks import Ranks  # noqa: E402
 
 SCALE = """etir 1;
@@ -260,86 +258,6 @@ class ArrayTest(unittest.TestCase):
         run = etcrt.Runtime(self.program)
         with self.assertRaisesRegex(etcrt.Error, "arrays of as many tensors"):
             run.allow_overlap("x", "y")
-
-
-class Counter:
-    """The next token is the last one and 1."""
-
-    def __init__(self, most_rows, several, draws=False):
-        self.most_rows, self.several, self.draws = most_rows, several, draws
-        self.seen = []
-        self.followed = []
-
-    def step(self, pieces):
-        self.seen.append([(piece.sequence, piece.position, list(piece.tokens)) for piece in pieces])
-        self.last = [piece.tokens[-1] + 1 for piece in pieces]
-        return self.last
-
-    def follow(self, steps, ahead, wanted):
-        launched = seen = 0
-        while seen < launched or (launched < steps and wanted()):
-            while launched + 2 <= min(steps, seen + ahead) and wanted():
-                launched += 2
-            seen += 1
-            self.last = [token + 1 for token in self.last]
-            yield self.last
-        self.followed.append((steps, launched))
-
-
-class GenerateTest(unittest.TestCase):
-    def test_prompts_of_different_lengths_go_through_one_batch(self):
-        counter, told = Counter(2, False), []
-        made = generate(counter, [[10, 20, 30], [5]], 4, [32, 9],
-                        lambda i, token: told.append((i, token)))
-        self.assertEqual(made, [[31], [6, 7, 8]])
-        self.assertEqual(counter.seen[:3], [[(0, 0, [10]), (1, 0, [5])], [(0, 1, [20]), (1, 1, [6])],
-                                            [(0, 2, [30]), (1, 2, [7])]])
-        self.assertEqual(sorted(told), [(0, 31), (1, 6), (1, 7), (1, 8)])
-
-    def test_prompts_go_in_pieces_beside_other_sequences(self):
-        counter = Counter(4, True)
-        made = generate(counter, [[1, 2, 3, 4, 5], [20, 30]], 3, [], lambda i, token: None)
-        self.assertEqual(made, [[6, 7, 8], [31, 32, 33]])
-        self.assertEqual(counter.seen[0], [(0, 0, [1, 2, 3]), (1, 0, [20])])
-        self.assertEqual(counter.seen[1], [(0, 3, [4, 5]), (1, 1, [30])])
-        self.assertEqual(counter.seen[2], [(0, 5, [6]), (1, 2, [31])])
-
-    def test_a_prompt_takes_the_fewest_steps(self):
-        counter = Counter(128, True)
-        generate(counter, [list(range(300))], 1, [], lambda i, token: None)
-        self.assertEqual([len(step[0][2]) for step in counter.seen], [128, 128, 44])
-
-    def test_steps_follow_each_other_where_a_program_draws(self):
-        counter, told = Counter(2, False, draws=True), []
-        made = generate(counter, [[10, 20], [5]], 12, [9], lambda i, token: told.append((i, token)),
-                        ahead=4)
-        self.assertEqual(made, [list(range(21, 33)), [6, 7, 8]])  # 9 ends a text, and is seen behind
-        self.assertEqual(counter.followed, [(10, 4), (6, 6)])
-        self.assertEqual(counter.seen, [[(0, 0, [10]), (1, 0, [5])], [(0, 1, [20]), (1, 1, [6])],
-                                        [(0, 6, [25])]])
-        self.assertEqual([token for i, token in told if i == 1], [6, 7, 8])
-
-    def test_what_cannot_be_drawn_is_refused(self):
-        for settings in ({"temperature": -1}, {"temperature": 1e-6}, {"temperature": float("nan")},
-                         {"top_k": -1}, {"top_p": 0}, {"top_p": 1.1}, {"min_p": -0.1}, {"min_p": 2},
-                         {"repetition_penalty": 0}, {"repetition_penalty": float("inf")},
-                         {"seed": 2**64}):
-            with self.assertRaises(ValueError, msg=settings):
-                Sampling(**settings)
-        Sampling(temperature=0.7, top_k=50, top_p=1, min_p=1, repetition_penalty=1.2, seed=2**64 - 1)
-
-    def test_rotary_frequencies(self):
-        plain = rotary_frequencies({"head_dim": 4, "rope_theta": 100.0})
-        np.testing.assert_allclose(plain, [1, 0.1])
-        gemma = rotary_frequencies({"head_dim": 4, "rope_theta": 1e6, "rope_local_base_freq": 100.0,
-                                    "rope_scaling": {"rope_type": "linear", "factor": 8.0}})
-        np.testing.assert_allclose(gemma, [1, 0.1, 0.125, 1e-3 / 8])
-        scaling = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0,
-                   "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
-        frequencies = _llama3_scaled([1.0, 1e-5], scaling)
-        np.testing.assert_allclose(frequencies, [1.0, 1e-5 / 32])
-        with self.assertRaises(ValueError):
-            rotary_frequencies({"head_dim": 4, "rope_theta": 1.0, "rope_scaling": {"type": "odd"}})
 
 
 class RecordingTest(unittest.TestCase):

@@ -10,6 +10,7 @@ from .group import Group
 from .memory import product
 from .program import Program
 from .ranks import Ranks
+from .rotary import rotary_frequencies
 from .weights import Weights
 
 _ELEMENT_BYTES = {"f32": 4, "i32": 4, "bf16": 2, "f16": 2, "i64": 8, "u32": 4}
@@ -18,47 +19,6 @@ _PATIENCE = 1.0  # seconds for a token to land before the host waits for the dev
 
 _SETTINGS = {"temperature": "f", "top_k": "i", "top_p": "f", "min_p": "f",
              "repetition_penalty": "f", "seed": "q"}
-
-
-def _llama3_scaled(frequencies: List[float], scaling: Dict[str, Any]) -> List[float]:
-    """Llama 3.1's scaling: long waves are slowed down, short ones stay, and between them it is a mixture."""
-    factor = scaling["factor"]
-    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
-    context = scaling["original_max_position_embeddings"]
-    scaled = []
-    for frequency in frequencies:
-        turns = context * frequency / (2 * math.pi)
-        share = min(max((turns - low) / (high - low), 0.0), 1.0)
-        scaled.append(frequency * (share + (1 - share) / factor))
-    return scaled
-
-
-def _frequencies(dim: int, theta: float, scaling: Optional[Dict[str, Any]]) -> List[float]:
-    frequencies = [theta ** (-2 * i / dim) for i in range(dim // 2)]
-    kind = (scaling or {}).get("rope_type", (scaling or {}).get("type", "default"))
-    if kind == "default":
-        return frequencies
-    if kind == "linear":
-        return [frequency / scaling["factor"] for frequency in frequencies]
-    if kind == "llama3":
-        return _llama3_scaled(frequencies, scaling)
-    raise ValueError(f"config.json: rope scaling of the type `{kind}` is not known")
-
-
-def rotary_frequencies(config: Dict[str, Any]) -> List[float]:
-    """The values of %inv_freq: of a model with two kinds of layers first the local, then the global."""
-    dim = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
-    parameters = config.get("rope_parameters") or {}
-    if "full_attention" in parameters:  # by the kind of a layer
-        local, whole = parameters["sliding_attention"], parameters["full_attention"]
-        return (_frequencies(dim, local["rope_theta"], local)
-                + _frequencies(dim, whole["rope_theta"], whole))
-    theta = config.get("rope_theta", parameters.get("rope_theta", 10000.0))
-    scaling = config.get("rope_scaling") or parameters or None
-    if "rope_local_base_freq" in config:
-        return (_frequencies(dim, config["rope_local_base_freq"], None)
-                + _frequencies(dim, theta, scaling))
-    return _frequencies(dim, theta, scaling)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +64,8 @@ class Scored(NamedTuple):
 
 
 class Decoder:
-    """Sequences with caches for so many positions each. `several` says whether a step takes several
+    """`batch` sequences with caches for so many positions each, which `positions` tells in whole pages,
+    and tokens whose least and largest number `ids` has. `several` says whether a step takes several
     new tokens of a sequence, and `most_rows` how many of all sequences; `last` whether the program was
     compiled with `last_logits`, so that a step has logits of the last of these alone; `draws` whether
     it was compiled with `sampling`, which `sampling`, one for each sequence, needs. Of a program with
@@ -120,6 +81,9 @@ class Decoder:
                  sampling: Sequence[Sampling] = (), devices: Optional[Sequence[int]] = None,
                  group: Optional[Group] = None):
         self._params = program.params()
+        for name in ("ids", "pos", "page_table", "k_cache", "v_cache", "inv_freq", "logits", "token"):
+            if name not in self._params:
+                raise ValueError(f"the program is no decode step: it has no parameter `{name}`")
         self._sequences: Sequence[int] = ()  # whose pages the page table has
         self._next: List[int] = []  # the position of the token that each is to take
         self._pair: Optional[Callable[[], None]] = None  # launches two steps that follow each other
@@ -133,14 +97,19 @@ class Decoder:
                              "`-D sampling=true`")
         if sampling and len(sampling) != batch:
             raise ValueError(f"{len(sampling)} ways of sampling are not one for each of {batch} sequences")
+        if batch < 1 or positions < 1:
+            raise ValueError(f"{batch} sequences of {positions} positions are none: one is the least of both")
+        self.batch = batch
         self.most_rows = dims["batch"][1] if self.several else batch
         if batch > dims["batch"][1]:
             raise ValueError(f"{batch} sequences are more than the program's {dims['batch'][1]}")
         page = int(self._params["k_cache"].extents[3])
         self._pages = -(-positions // page)
+        self.positions = self._pages * page
         limit = dims["max_pages"][1]
         if self._pages > limit:
             raise ValueError(f"{positions} positions are more than the program's {limit * page}")
+        frequencies = self._frequencies(config)
         loaded = [weights] if isinstance(weights, Weights) else weights
         self._ranks = Ranks(program, loaded, devices, group)
         self._first = self._ranks.all[0]
@@ -162,7 +131,7 @@ class Decoder:
         kept = [*_SETTINGS, "seen"] if self.draws else []
         for name in (*self._of_step, *kept, "inv_freq", "k_cache", "v_cache"):
             self._allocate(name)
-        frequencies = rotary_frequencies(config)
+        self.ids = self._run.value_range("ids")
         self._write("inv_freq", frequencies, "f")
         for name in ("k_cache", "v_cache", *(["seen"] if self.draws else [])):
             for rank in self._ranks.all:
@@ -173,6 +142,14 @@ class Decoder:
         self._ranks.reserve()
         for rank in self._ranks.all:
             rank.settle()
+
+    def _frequencies(self, config: Dict[str, Any]) -> List[float]:
+        frequencies = rotary_frequencies(config)
+        size = product([int(extent) for extent in self._params["inv_freq"].extents])
+        if len(frequencies) != size:
+            raise ValueError(f"config.json: `head_dim` makes {len(frequencies)} rotary frequencies, and the "
+                             f"program takes {size}")
+        return frequencies
 
     def _set_dim(self, name: str, value: int) -> None:
         for rank in self._ranks.all:
@@ -215,8 +192,38 @@ class Decoder:
         for rank in self._ranks.all:
             rank.buffers[name].write(data)
 
+    def check_tokens(self, tokens: Sequence[int]) -> None:
+        """A ValueError where one is none of the program's."""
+        low, high = self.ids
+        for token in tokens:
+            if not low <= token <= high:
+                raise ValueError(f"the token {token} is not from {low} to {high}")
+
+    def _check(self, pieces: Sequence[Piece]) -> None:
+        """A launch does not look at what these make it read and write."""
+        if not pieces:
+            raise ValueError("a step has no piece")
+        for sequence, position, tokens in pieces:
+            if not 0 <= sequence < self.batch:
+                raise ValueError(f"there is no sequence {sequence}: there are {self.batch}")
+            if len(tokens) == 0:
+                raise ValueError(f"the piece of sequence {sequence} has no token")
+            if len(tokens) > 1 and not self.several:
+                raise ValueError(f"the piece of sequence {sequence} has {len(tokens)} tokens, and the program "
+                                 "was compiled without `-D several_tokens=true`")
+            if position < 0 or position + len(tokens) > self.positions:
+                raise ValueError(f"sequence {sequence} has {self.positions} positions, and none for "
+                                 f"{len(tokens)} tokens from {position} on")
+            self.check_tokens(tokens)
+        if len({piece.sequence for piece in pieces}) < len(pieces):
+            raise ValueError("two pieces are of one sequence")
+        rows = sum(len(piece.tokens) for piece in pieces)
+        if rows > self.most_rows:
+            raise ValueError(f"{rows} tokens in a step are more than the program's {self.most_rows}")
+
     def step(self, pieces: Sequence[Piece]) -> List[int]:
         """The next token behind each piece; no two are of one sequence."""
+        self._check(pieces)
         starts = [0]
         for piece in pieces:
             starts.append(starts[-1] + len(piece.tokens))
@@ -263,6 +270,9 @@ class Decoder:
         run."""
         if not self.draws or steps % 2 or not 2 <= ahead <= MOST_STEPS:
             raise ValueError(f"{steps} steps cannot follow, {ahead} at a time")
+        if not self._next or max(self._next) + steps > self.positions:
+            raise ValueError(f"{steps} steps cannot follow from the positions {self._next} on: there are "
+                             f"{self.positions}")
         if self._pair is None:
             self._pair = self._recorded_pair()
         for ring in self._rings:

@@ -13,24 +13,16 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 
 from ._library import Error
 from .decoder import MOST_STEPS, Decoder, Piece, Sampling
+from .folder import (chat_text, check_constants, check_tokens, end_tokens, model_config, read_tokenizer,
+                     tokens_of)
 from .group import Group
 from .program import Program
 from .ranks import load_weights
 from .weights import Checkpoint
-
-
-def end_tokens(folder: Path, config: Dict[str, Any]) -> List[int]:
-    """The tokens that end a text."""
-    file = folder / "generation_config.json"
-    settings = json.loads(file.read_text()) if file.exists() else {}
-    ends = settings.get("eos_token_id", config.get("eos_token_id"))
-    if ends is None:
-        return []
-    return list(ends) if isinstance(ends, list) else [ends]
 
 
 def _counts(waiting: Sequence[int], most_rows: int, several: bool) -> List[int]:
@@ -52,7 +44,7 @@ class _Texts:
         self.made: List[List[int]] = [[] for _ in prompts]
         self.waiting = [list(prompt) for prompt in prompts]  # what no step has had
         self.positions = [0] * len(prompts)
-        self.live = list(range(len(prompts)))
+        self.live = list(range(len(prompts))) if max_tokens else []
         self._max_tokens = max_tokens
         self._ends = ends
         self._on_token = on_token
@@ -77,12 +69,29 @@ class _Texts:
         return min((self._max_tokens - len(self.made[i]) for i in self.live), default=0)
 
 
+def _check(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int) -> None:
+    """Before anything runs: what of all steps is known."""
+    if max_tokens < 0:
+        raise ValueError(f"{max_tokens} new tokens are less than none")
+    if len(prompts) > decoder.batch:
+        raise ValueError(f"{len(prompts)} prompts are more than the decoder's {decoder.batch} sequences")
+    for i, prompt in enumerate(prompts):
+        if len(prompt) == 0:
+            raise ValueError(f"prompt {i} has no tokens")
+        decoder.check_tokens(prompt)
+        needed = len(prompt) + max_tokens - 1  # no step has the last token
+        if max_tokens and needed > decoder.positions:
+            raise ValueError(f"prompt {i} and its new tokens need {needed} positions, and the decoder has "
+                             f"{decoder.positions}")
+
+
 def generate(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int,
              ends: Sequence[int], on_token: Callable[[int, int], None],
              ahead: int = 8) -> List[List[int]]:
     """The new tokens of each prompt, up to `max_tokens` and without what ends a text. `on_token` gets
     the number of a prompt and its next token as it comes. Where the program draws, up to `ahead`
     steps are under way while the host looks at what those before drew; 1 for one after the other."""
+    _check(decoder, prompts, max_tokens)
     texts = _Texts(prompts, max_tokens, ends, on_token)
     stepped: List[int] = []  # the sequences of the last step
     while texts.live:
@@ -119,23 +128,11 @@ class _Printer:
             self._printed = len(text)
 
 
-def chat_text(folder: Path, prompt: str) -> str:
-    """The prompt as a user's message in the folder's chat template."""
-    try:
-        import jinja2.sandbox
-    except ImportError as error:
-        raise ValueError("--chat needs the package jinja2") from error
-    settings = json.loads((folder / "tokenizer_config.json").read_text())
-    file = folder / "chat_template.jinja"
-    template = file.read_text() if file.exists() else settings.get("chat_template")
-    if template is None:
-        raise ValueError(f"--chat: `{folder}` has no chat template")
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True,
-                                                               lstrip_blocks=True)
-    tokens = {name: value if isinstance(value, str) else (value or {}).get("content", "")
-              for name, value in settings.items() if name in ("bos_token", "eos_token")}
-    return environment.from_string(template).render(
-        messages=[{"role": "user", "content": prompt}], add_generation_prompt=True, **tokens)
+def number_of_tokens(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is less than 0")
+    return number
 
 
 def device_numbers(text: str) -> List[int]:
@@ -150,7 +147,7 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
                         help="config.json, tokenizer.json and the safetensors of a model")
     parser.add_argument("prompts", nargs="+", metavar="prompt",
                         help="a text to continue; several go as one batch")
-    parser.add_argument("--max-tokens", type=int, default=128, help="of each text")
+    parser.add_argument("--max-tokens", type=number_of_tokens, default=128, help="of each text")
     parser.add_argument("--chat", action="store_true",
                         help="the prompts are a user's messages: use the model's chat template")
     drawing = parser.add_argument_group(
@@ -195,14 +192,6 @@ def _sampling(options: argparse.Namespace, prompts: int) -> List[Sampling]:
     return [of(options.seed + i) for i in range(prompts)] if asked else []
 
 
-def _tokenizer(folder: Path) -> Any:
-    try:
-        import tokenizers
-    except ImportError as error:
-        raise ValueError("the package tokenizers is missing: pip install 'etcrt[generate]'") from error
-    return tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-
-
 class _Outlet:
     """What is printed of the texts: by rank 0, where each rank has a process."""
 
@@ -234,14 +223,12 @@ class _Outlet:
 
 
 def _run(options: argparse.Namespace, group: Optional[Group], program: Program) -> None:
-    config = json.loads((options.folder / "config.json").read_text())
-    prefix = "language_model." if "text_config" in config else ""
-    config = config.get("text_config", config)
-    tokenizer = _tokenizer(options.folder)
+    config, prefix = model_config(options.folder)
+    check_constants(config, program.constants())
+    ends = end_tokens(options.folder, config)
+    tokenizer = read_tokenizer(options.folder)
     texts = [chat_text(options.folder, text) if options.chat else text for text in options.prompts]
-    prompts = [tokenizer.encode(text, add_special_tokens=not options.chat).ids for text in texts]
-    if not all(prompts):
-        raise ValueError("a prompt has no tokens")
+    prompts = [tokens_of(tokenizer, text, not options.chat) for text in texts]
     sampling = _sampling(options, len(prompts))
     begin = time.perf_counter()
     weights = load_weights(program, Checkpoint(options.folder), options.devices, prefix, group)
@@ -251,9 +238,10 @@ def _run(options: argparse.Namespace, group: Optional[Group], program: Program) 
                       options.devices, group)
     if options.logprobs and not decoder.scores:
         raise ValueError("--logprobs: the program was compiled without `-D logprobs=N`")
+    check_tokens(tokenizer, prompts, decoder.ids)
     tells = group is None or group.own_rank == 0
     outlet = _Outlet(options, tokenizer, tells)
-    made = generate(decoder, prompts, options.max_tokens, end_tokens(options.folder, config),
+    made = generate(decoder, prompts, options.max_tokens, ends,
                     lambda i, token: outlet.add(decoder, i, token), 1 if options.logprobs else options.ahead)
     outlet.end(made)
     times = outlet.times
@@ -274,8 +262,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         if options.join:
             group = Group.join(program, timeout=options.join_timeout)
         _run(options, group, program)
-    except (Error, OSError, ValueError, KeyError, json.JSONDecodeError) as error:
-        what = f"config.json has no {error}" if isinstance(error, KeyError) else str(error)
+    except (Error, OSError, ValueError) as error:
+        what = str(error)
         if group and not what.startswith("rank "):
             what = f"rank {group.own_rank}: {what}"
         print(f"etc-generate: error: {what}", file=sys.stderr)
