@@ -184,6 +184,29 @@ class ProgramTest(unittest.TestCase):
                 set_to_one()
         self.assertEqual(run.dim("n"), 3)
 
+    def test_what_a_progress_function_raises_reaches_the_caller(self):
+        def progress(done, total):
+            raise KeyError("of the caller")
+        tensors = {f"w.{i}": np.zeros(8, dtype=np.float32) for i in range(2)}
+        with self.assertRaisesRegex(KeyError, "of the caller"):
+            etcrt.Weights(self.program, self.checkpoint(**tensors), progress=progress)
+
+    def test_a_rank_of_no_ranks_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "rank 1 is none of 0 ranks"):
+            etcrt.Weights(self.program, self.checkpoint(), rank=1)
+
+    def test_names_with_a_nul_are_refused(self):
+        run = etcrt.Runtime(self.program)
+        for named in (lambda: run.set_dim("n\0", 3), lambda: etcrt.Runtime(self.program).shape("x\0y"),
+                      lambda: etcrt.Program(f"{self.path / 'scale.etca'}\0"),
+                      lambda: etcrt.Checkpoint(f"{self.path}\0")):
+            with self.assertRaisesRegex(ValueError, "has a NUL"):
+                named()
+
+    def test_what_is_no_torch_tensor_is_not_packed(self):
+        with self.assertRaisesRegex(TypeError, "parameter `w`: a ndarray is no torch tensor"):
+            self.program.pack("w", np.zeros((2, 8), np.float32))
+
     def test_a_progress_function_may_stop_the_load(self):
         tensors = {f"w.{i}": np.zeros(8, dtype=np.float32) for i in range(2)}
         with self.assertRaises(etcrt.Error) as raised:

@@ -4,7 +4,7 @@ import ctypes
 import enum
 import operator
 import os
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 DTYPES = ("f32", "f16", "bf16", "i64", "i32", "u8", "bool", "u16", "i8", "u32", "f64", "f8e4m3",
           "f8e5m2")
@@ -318,8 +318,19 @@ def sized(struct: Any) -> Any:
     return struct(struct_size=ctypes.sizeof(struct))
 
 
+def _whole(text: bytes) -> bytes:
+    """As C has it, which ends a text at a NUL."""
+    if 0 in text:
+        raise ValueError(f"the name {text!r} has a NUL")
+    return text
+
+
 def encoded(text: Optional[str]) -> Optional[bytes]:
-    return None if text is None else text.encode()
+    return None if text is None else _whole(text.encode())
+
+
+def encoded_path(path: Union[str, "os.PathLike[str]"]) -> bytes:
+    return _whole(os.fsencode(path))
 
 
 class Handle:

@@ -5,7 +5,8 @@ import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from ._library import (ACCESS, DTYPES, ConstantInfo, DimInfo, Error, GraphInfo, Handle, ParamInfo,
-                       ProgramInfo, Status, call, encoded, sized)
+                       ProgramInfo, Status, call, encoded, encoded_path,
+                       sized)
 from .memory import current_stream
 
 
@@ -37,12 +38,18 @@ def _seen_in_tiles(tensor: Any, tile: Tile) -> Any:
                        tile.columns)
 
 
+def _check_of_torch(name: str, tensor: Any) -> None:
+    if not hasattr(tensor, "data_ptr"):
+        raise TypeError(f"parameter `{name}`: a {type(tensor).__name__} is no torch tensor, which alone is "
+                        "packed")
+
+
 class Program:
     """A loaded artifact: one file (.etca), a manifest (.json) or its binary."""
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]):
         self._handle = Handle("etc_program_free")
-        call("etc_program_load", os.fsencode(path), ctypes.byref(self._handle.pointer))
+        call("etc_program_load", encoded_path(path), ctypes.byref(self._handle.pointer))
 
     @property
     def handle(self) -> ctypes.c_void_p:
@@ -136,6 +143,7 @@ class Program:
 
     def pack(self, name: str, tensor: Any, graph: Optional[str] = None) -> Any:
         """A row-major torch tensor in the layout of a parameter: a new one, of the shape of its tiles."""
+        _check_of_torch(name, tensor)
         import torch
 
         tensor = tensor.contiguous()
@@ -163,6 +171,7 @@ class Program:
         done: Dict[Any, Any] = {}
         for name, tile in self.tiles(graph).items():
             if name in tensors:
+                _check_of_torch(name, tensors[name])
                 tensor = tensors.pop(name)
                 key = (tensor.data_ptr(), tuple(tensor.shape), tile)
                 if key not in done:
