@@ -54,6 +54,7 @@ class Builder {
       return;
     }
     bool fixed = lo->lo == lo->hi && hi->lo == hi->hi;
+    size_t calls = program_.calls.size();
     repeats_.push_back({node_, repeat.var, {lo->lo, hi->hi - 1}, repeat.lo, repeat.hi, fixed});
     size_t enter = program_.order.size();
     program_.order.push_back({ProgramMark::Kind::Enter, 0, repeat.var, repeat.lo, repeat.hi});
@@ -61,7 +62,7 @@ class Builder {
     program_.order[enter].other = program_.order.size();
     program_.order.push_back({ProgramMark::Kind::Leave, enter, {}, {}, {}});
     repeats_.pop_back();
-    segment_ += repeats_.empty() ? 1 : 0;
+    segment_ += repeats_.empty() && program_.calls.size() > calls ? 1 : 0;
   }
 
   void Add(SourceRange range, const CallNode& call) {

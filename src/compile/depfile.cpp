@@ -7,7 +7,7 @@ namespace {
 std::string Escape(const std::string& name) {
   std::string escaped;
   for (char c : name) {
-    if (c == ' ' || c == '#') {
+    if (c == ' ' || c == '#' || c == ':') {
       escaped += '\\';
     } else if (c == '$') {
       escaped += '$';

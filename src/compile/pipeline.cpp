@@ -62,6 +62,19 @@ bool IsUnchanged(const Module& before, const Module& module) {
   return AreDevicesEqual(before, module) && AreProgramsEqual(before, module);
 }
 
+/// Gives variables the names that they print with, which is what emission makes names of: until
+/// nothing changes, as one that two scopes bind has one name in both.
+void MakeNamesUnique(Module& module) {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (const auto& [symbol, name] : NamesInText(module)) {
+      changed |= module.symbols[symbol].name != name;
+      module.symbols[symbol].name = name;
+    }
+  }
+}
+
 std::string Quoted(const Pass& pass) { return fmt::format("pass `{}`", pass.name); }
 
 /// Whether the events of every graph that the pass takes put its calls in order.
@@ -167,6 +180,10 @@ bool RunPasses(Module& module, const std::vector<Pass>& passes, const LoweringOp
       return VerifyAfter("one of the passes (`--verify-each` says which)", module, verified);
     });
   }
+  timer.Time("names", [&] {
+    MakeNamesUnique(module);
+    return true;
+  });
   return true;
 }
 

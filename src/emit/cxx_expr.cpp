@@ -258,7 +258,7 @@ std::string CxxType(DType type) {
 }
 
 std::string CxxNarrow(DType type, ValueKind kind, const std::string& value) {
-  bool rounds_twice = kind == ValueKind::Double && type != DType::F32;
+  bool rounds_twice = (kind == ValueKind::Double || kind == ValueKind::Int) && type != DType::F32;
   return fmt::format("FromFloat<{}>({}({}))", CxxType(type), rounds_twice ? "OddFloat" : "float",
                      value);
 }

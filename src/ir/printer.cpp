@@ -29,6 +29,8 @@ class Printer {
     return layout_.Take();
   }
 
+  const std::map<SymbolId, std::string>& names() const { return names_.symbols(); }
+
  private:
   // The top level.
   void Top(ImportId id) {
@@ -318,11 +320,12 @@ class Printer {
       return fmt::format("{}[{}, {}]", names_.Of(box.tensor), text_.Expr(box.rows),
                          text_.Expr(box.columns));
     });
-    layout_.Line(fmt::format("impl {} \"{}\" {}{}{}{}{}{};", impl.arch, impl.header, impl.name,
+    std::string condition = impl.flagged_if ? " if " + text_.Expr(impl.flagged_if) : "";
+    layout_.Line(fmt::format("impl {} \"{}\" {}{}{}{}{}{}{};", impl.arch, impl.header, impl.name,
                              args.empty() ? "" : "<" + args + ">",
                              Operands(" preloaded", impl.preloaded),
                              Operands(" fetched", impl.fetched), Operands(" flagged", impl.flagged),
-                             boxes.empty() ? "" : " boxes (" + boxes + ")"));
+                             condition, boxes.empty() ? "" : " boxes (" + boxes + ")"));
     layout_.After(impl.range);
   }
 
@@ -341,5 +344,11 @@ class Printer {
 }  // namespace
 
 std::string Print(const Module& module) { return Printer(module).Run(); }
+
+std::map<SymbolId, std::string> NamesInText(const Module& module) {
+  Printer printer(module);
+  (void)printer.Run();
+  return printer.names();
+}
 
 }  // namespace etc

@@ -132,6 +132,15 @@ void EventPlan::Write(Graph& graph) const {
     }
     edges.back().refs.push_back(ref);
   });
+  // Counts and indices may be read from what an earlier wait of the call is for.
+  auto reads_nothing = [&](const EventRef& ref) {
+    return !ReadsTensor(module_, ref) && !ReadsTensor(module_, module_.events[ref.event].count);
+  };
+  for (const ProgramCall& call : program_.calls) {
+    for (Edge& edge : std::get<CallNode>(module_.nodes[call.node]).waits) {
+      std::stable_partition(edge.refs.begin(), edge.refs.end(), reads_nothing);
+    }
+  }
 }
 
 void EventPlan::Remark(Diagnostics& diagnostics) const {

@@ -18,8 +18,13 @@ void Parser::ImportItem() {
     diagnostics_.Error(DiagnosticKind::File, file.range, "the name of the file to import is empty");
     return;
   }
-  size_t item = module_->items.size();
   std::string name(file.text);
+  if (name == "-") {
+    diagnostics_.Error(DiagnosticKind::File, file.range,
+                       "`-` is no file to import: standard input may be the source alone");
+    return;
+  }
+  size_t item = module_->items.size();
   ImportId id = module_->imports.Add({name, RangeFrom(begin), 0});
   module_->items.emplace_back(id);
   std::optional<ImportedText> found;

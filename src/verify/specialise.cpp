@@ -134,6 +134,22 @@ void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& 
   }
 }
 
+void CheckKernelName(const Module& module, const Graph& graph, const Graph& other,
+                     Diagnostics& diagnostics) {
+  for (const std::vector<Where>& where : WheresOf(module, other)) {
+    Graph kernel;
+    kernel.name = other.name;
+    Narrow(module, kernel, where);
+    if (graph.name == kernel.name && !where.empty()) {
+      diagnostics
+          .Error(DiagnosticKind::DuplicateName, graph.range,
+                 fmt::format("`@{}` is also the name of a kernel that `@{}` becomes", graph.name,
+                             other.name))
+          .notes.push_back({other.range, fmt::format("`@{}` is specialised here", other.name)});
+    }
+  }
+}
+
 void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnostics& diagnostics) {
   ExprChecker exprs(module, diagnostics);
   for (const Where& where : ranges) {

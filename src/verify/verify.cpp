@@ -236,6 +236,16 @@ void CheckParts(const Module& module, const Module& joined, Scope scope, Diagnos
   if (diagnostics.error_count() != before) {
     return;
   }
+  auto nothing = [](const Kernel&) {};
+  ForEachProgram(
+      module,
+      [&](const Graph& graph) {
+        auto against = [&](const Graph& other) {
+          CheckKernelName(module, graph, other, diagnostics);
+        };
+        ForEachProgram(module, against, nothing);
+      },
+      nothing);
   Checks checks;
   for (DeviceId id : checked) {
     const Device& device = module.devices[id];

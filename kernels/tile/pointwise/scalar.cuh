@@ -128,6 +128,17 @@ ETC_DEVICE float OddFloat(double value) {
   return BitsToFloat((away ? bits - 1 : bits) | 1);
 }
 
+/// The same of an integer.
+ETC_DEVICE float OddFloat(i64 value) {
+  u64 size = value < 0 ? 0 - u64(value) : u64(value);
+  float unit = 1;
+  while (size >> 24 != 0) {
+    size = size >> 1 | (size & 1);
+    unit *= 2;
+  }
+  return (value < 0 ? -unit : unit) * float(u32(size));
+}
+
 ETC_DEVICE float Infinity() { return 1.0f / 0.0f; }
 
 /// What a reduction over no element yields: below, or above, every value.
