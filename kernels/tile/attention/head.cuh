@@ -17,7 +17,7 @@ ETC_SCALAR(NormOffsetScalar, norm_offset, float, 0);  // added to the weights of
 /// none; they compute with zeros.
 template <int kDim>
 struct HeadPlaces {
-  static_assert(kDim % 16 == 0 && kDim <= 256, "a head has 16, 32, … or 256 elements");
+  static_assert(kDim % 16 == 0 && kDim <= 256, "a head has a multiple of 16 elements, at most 256");
   static constexpr int kRun = kDim <= 64 ? 1 : kDim <= 128 ? 2 : 4;
   static constexpr int kCount = 2 * kRun;
   static constexpr int kLanes = kDim / 2 / kRun;
