@@ -69,6 +69,7 @@ std::vector<Impl> DeviceCopier::Impls(const std::vector<Impl>& impls) {
         operand = tensors.at(operand).tensor;
       }
     }
+    impl.flagged_if = Expr(impl.flagged_if);
     std::erase_if(impl.boxes, [&](const Box& box) { return !tensors.contains(box.tensor); });
     for (Box& box : impl.boxes) {
       box = {tensors.at(box.tensor).tensor, Expr(box.rows), Expr(box.columns)};

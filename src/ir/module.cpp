@@ -86,12 +86,6 @@ const Impl* FindImpl(const Device& device, std::string_view arch) {
   return it == device.impls.end() ? nullptr : &*it;
 }
 
-bool TakesFlagged(const Device& device, TensorId param) {
-  return std::any_of(device.impls.begin(), device.impls.end(), [&](const Impl& impl) {
-    return std::find(impl.flagged.begin(), impl.flagged.end(), param) != impl.flagged.end();
-  });
-}
-
 std::vector<ShareSite> SharesOf(const Module& module, const Kernel& kernel) {
   std::vector<ShareSite> sites;
   std::vector<NodeId> repeats;

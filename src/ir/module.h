@@ -149,7 +149,8 @@ struct Impl {
   std::vector<ImplArg> args;
   std::vector<TensorId> preloaded;  // operands its loader copies ahead of every wait,
   std::vector<TensorId> fetched;    // and behind the waits of each task
-  std::vector<TensorId> flagged;    // operands that may be flagged buffers
+  std::vector<TensorId> flagged;    // operands that may be flagged buffers,
+  ExprId flagged_if = {};           // where this holds in the kernel; absent: everywhere
   std::vector<Box> boxes;           // of operands that tensor copies bring
   std::string text;                 // inline CUDA
   SourceRange range;
@@ -169,9 +170,6 @@ struct Device {
 
 /// The device's implementation for a target, or null.
 const Impl* FindImpl(const Device& device, std::string_view arch);
-
-/// Whether an implementation can take the parameter as a flagged buffer.
-bool TakesFlagged(const Device& device, TensorId param);
 
 /// Of `specialise (batch: 1..8, 9..16; rows: 1..64, 65..128)` the ranges of one dimension.
 struct DimRange {

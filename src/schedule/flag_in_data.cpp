@@ -12,6 +12,7 @@
 #include "analysis/ranks.h"
 #include "analysis/shapes.h"
 #include "ir/evaluate.h"
+#include "ir/flagged.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
@@ -155,7 +156,8 @@ class Flagger {
   /// Whether the CUDA implementation can take the operand as a flagged buffer. Debug checks look at
   /// a promised one as a whole, behind an event.
   bool Flaggable(const BufferUse& use) const {
-    return !IsChecked(use) && TakesFlagged(module_.devices[ShareAt(use.site).callee], ParamOf(use));
+    const Device& callee = module_.devices[ShareAt(use.site).callee];
+    return !IsChecked(use) && TakesFlagged(module_, callee, ParamOf(use), ranges_);
   }
 
   bool IsChecked(const BufferUse& use) const {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/evaluate.h"
+#include "ir/flagged.h"
 #include "ir/loader_reads.h"
 #include "ir/peers.h"
 #include "ir/walk.h"
@@ -70,7 +71,7 @@ class KernelCounter {
   void CollectUnflaggable(const Share& share) {
     const Device& callee = module_.devices[share.callee];
     for (size_t i = 0; i < share.args.size(); ++i) {
-      if (!TakesFlagged(callee, callee.params[i])) {
+      if (!TakesFlagged(module_, callee, callee.params[i], sizes_.ranges)) {
         unflaggable_.insert(share.args[i].tensor);
       }
     }
@@ -78,10 +79,9 @@ class KernelCounter {
 
   /// Whether flag-in-data will take the buffer, as far as that is known before events are.
   bool WillBeFlagged(TensorId id) const {
-    constexpr double kMostRows = 8;
     const Tensor& tensor = module_.tensors[id];
     return tensor.kind == TensorKind::Buffer && !unflaggable_.contains(id) &&
-           (tensor.shape.size() == 1 || Int(tensor.shape.front()) <= kMostRows);
+           (tensor.shape.size() == 1 || Int(tensor.shape.front()) <= kMostFlaggedRows);
   }
 
   void Count(const Share& share, CallCost& call) {

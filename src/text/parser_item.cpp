@@ -168,6 +168,9 @@ Impl Parser::ImplLine() {
   impl.preloaded = Operands(Accept(TokenKind::KeywordPreloaded));
   impl.fetched = Operands(AcceptWord("fetched"));
   impl.flagged = Operands(Accept(TokenKind::KeywordFlagged));
+  if (!impl.flagged.empty() && Accept(TokenKind::KeywordIf)) {
+    impl.flagged_if = Expression();
+  }
   impl.boxes = OptionalBoxes();
   ExpectSemicolon();
   impl.range = RangeFrom(begin);

@@ -5,6 +5,7 @@
 #include "analysis/events_of_sm.h"
 #include "analysis/samples.h"
 #include "ir/evaluate.h"
+#include "ir/flagged.h"
 #include "ir/printer.h"
 #include "ir/share_refs.h"
 #include "ir/walk.h"
@@ -166,7 +167,7 @@ class GraphChecks {
   void CheckFlagged(SourceRange range, const Device& callee, const std::vector<Argument>& args) {
     for (size_t i = 0; i < std::min(args.size(), callee.params.size()); ++i) {
       const Tensor& tensor = module_.tensors[args[i].tensor];
-      if (tensor.flagged && !TakesFlagged(callee, callee.params[i])) {
+      if (tensor.flagged && !TakesFlagged(module_, callee, callee.params[i], ranges_)) {
         diagnostics_.Error(
             DiagnosticKind::Argument, range,
             fmt::format("`%{}` is flagged, but no implementation of `@{}` takes "

@@ -34,6 +34,24 @@ bool HasValue(const Module& module, ExprId id) {
   return false;
 }
 
+/// Whether it is made of constants, dimensions and the ends of their ranges, and has a value in
+/// each kernel.
+bool IsConstant(const Module& module, ExprChecker& exprs, ExprId id, const std::string& what,
+                Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
+  exprs.CheckClosed(id, false, what, DiagnosticKind::Impl);
+  if (diagnostics.error_count() != before || exprs.Check(id) == ValueKind::Error) {
+    return false;
+  }
+  if (!HasValue(module, id)) {
+    diagnostics.Error(
+        DiagnosticKind::Impl, module.RangeOf(id),
+        fmt::format("{} must have a constant value, but `{}` has none", what, Print(module, id)));
+    return false;
+  }
+  return true;
+}
+
 void CheckArgs(const Module& module, const Impl& impl, Diagnostics& diagnostics) {
   ExprChecker exprs(module, diagnostics);
   exprs.LeaveOperands();
@@ -44,20 +62,14 @@ void CheckArgs(const Module& module, const Impl& impl, Diagnostics& diagnostics)
           DiagnosticKind::Impl, impl.range,
           fmt::format("the argument `{}` of `{}` is given twice", arg.name, impl.name));
     }
-    if (!arg.value) {
-      continue;
+    if (arg.value) {
+      (void)IsConstant(module, exprs, arg.value,
+                       fmt::format("the argument `{}` of `{}`", arg.name, impl.name), diagnostics);
     }
-    size_t before = diagnostics.error_count();
-    std::string what = fmt::format("the argument `{}` of `{}`", arg.name, impl.name);
-    exprs.CheckClosed(arg.value, false, what, DiagnosticKind::Impl);
-    if (diagnostics.error_count() != before || exprs.Check(arg.value) == ValueKind::Error) {
-      continue;
-    }
-    if (!HasValue(module, arg.value)) {
-      diagnostics.Error(DiagnosticKind::Impl, module.RangeOf(arg.value),
-                        fmt::format("{} must have a constant value, but `{}` has none", what,
-                                    Print(module, arg.value)));
-    }
+  }
+  constexpr const char* kCondition = "the condition behind `flagged`";
+  if (impl.flagged_if && IsConstant(module, exprs, impl.flagged_if, kCondition, diagnostics)) {
+    exprs.ExpectBool(impl.flagged_if, kCondition);
   }
 }
 

@@ -1,4 +1,5 @@
-// The GEMM of a decode step, by the largest batch: SkinnyGemm up to 8, SwapAbGemm above.
+// The GEMM of a decode step. Config: swap_ab, and what the one or the other has: SwapAbGemm where
+// it is true, else SkinnyGemm.
 #pragma once
 
 #include "tile/gemm/skinny_gemm.cuh"
@@ -7,7 +8,7 @@
 namespace etc {
 
 template <class Config, class Args>
-using DecodeGemm = typename Choose<(Config::max_batch > 8), SwapAbGemm<Config, Args>,
+using DecodeGemm = typename Choose<bool(Config::swap_ab), SwapAbGemm<Config, Args>,
                                    SkinnyGemm<Config, Args>>::type;
 
 }  // namespace etc

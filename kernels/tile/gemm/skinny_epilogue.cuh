@@ -188,8 +188,8 @@ template <class Config, class Args>
 class SkinnySingleEpilogue {
   using Shape = SkinnyGemmShape<Config, Args>;
   using Epilogue = typename Shape::Epilogue;
-  static_assert(Shape::kTiles == 1 || !Shape::kSingle, "`single` is for at most 8 rows of x");
-  static_assert(Shape::kOutputs <= 64 || !Shape::kSingle, "each thread has two outputs");
+  static_assert(Shape::kTiles * Shape::kOutputs <= 64 || !Shape::kSingle,
+                "each thread has two outputs");
   static constexpr int kPairs = Shape::kOutputs / 2;
 
  public:
