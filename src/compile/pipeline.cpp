@@ -63,14 +63,18 @@ bool IsUnchanged(const Module& before, const Module& module) {
 }
 
 /// Gives variables the names that they print with, which is what emission makes names of: until
-/// nothing changes, as one that two scopes bind has one name in both.
+/// nothing changes, as one that two scopes bind has one name in both. Implementations know scalar
+/// parameters by their names, which nothing hides in what is emitted.
 void MakeNamesUnique(Module& module) {
   bool changed = true;
   while (changed) {
     changed = false;
-    for (const auto& [symbol, name] : NamesInText(module)) {
-      changed |= module.symbols[symbol].name != name;
-      module.symbols[symbol].name = name;
+    for (const auto& [id, name] : NamesInText(module)) {
+      Symbol& symbol = module.symbols[id];
+      if (symbol.kind != SymbolKind::Scalar && symbol.name != name) {
+        symbol.name = name;
+        changed = true;
+      }
     }
   }
 }
