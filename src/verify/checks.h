@@ -23,9 +23,8 @@ void CheckPreloaded(const Module& module, const Graph& graph, Diagnostics& diagn
 void CheckPreloaded(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckRangeWaits(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& diagnostics);
-/// That the graph has not the name of a kernel that another one becomes.
-void CheckKernelName(const Module& module, const Graph& graph, const Graph& other,
-                     Diagnostics& diagnostics);
+/// That no graph has the name of a kernel that another one becomes.
+void CheckKernelNames(const Module& module, Diagnostics& diagnostics);
 void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnostics& diagnostics);
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 

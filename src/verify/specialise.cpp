@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "ir/evaluate.h"
 #include "verify/checks.h"
@@ -134,19 +137,35 @@ void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& 
   }
 }
 
-void CheckKernelName(const Module& module, const Graph& graph, const Graph& other,
-                     Diagnostics& diagnostics) {
-  for (const std::vector<Where>& where : WheresOf(module, other)) {
-    Graph kernel;
-    kernel.name = other.name;
-    Narrow(module, kernel, where);
-    if (graph.name == kernel.name && !where.empty()) {
-      diagnostics
-          .Error(DiagnosticKind::DuplicateName, graph.range,
-                 fmt::format("`@{}` is also the name of a kernel that `@{}` becomes", graph.name,
-                             other.name))
-          .notes.push_back({other.range, fmt::format("`@{}` is specialised here", other.name)});
+void CheckKernelNames(const Module& module, Diagnostics& diagnostics) {
+  std::map<std::string, const Graph*> becomes;  // by the names of kernels
+  std::vector<const Graph*> graphs;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<GraphId>(&item);
+    if (id == nullptr) {
+      continue;
     }
+    graphs.push_back(&module.graphs[*id]);
+    for (const std::vector<Where>& where : WheresOf(module, *graphs.back())) {
+      Graph kernel;
+      kernel.name = graphs.back()->name;
+      Narrow(module, kernel, where);
+      if (!where.empty()) {
+        becomes[kernel.name] = graphs.back();
+      }
+    }
+  }
+  for (const Graph* graph : graphs) {
+    auto found = becomes.find(graph->name);
+    if (found == becomes.end()) {
+      continue;
+    }
+    const Graph& other = *found->second;
+    diagnostics
+        .Error(DiagnosticKind::DuplicateName, graph->range,
+               fmt::format("`@{}` is also the name of a kernel that `@{}` becomes", graph->name,
+                           other.name))
+        .notes.push_back({other.range, fmt::format("`@{}` is specialised here", other.name)});
   }
 }
 

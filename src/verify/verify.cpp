@@ -236,16 +236,9 @@ void CheckParts(const Module& module, const Module& joined, Scope scope, Diagnos
   if (diagnostics.error_count() != before) {
     return;
   }
-  auto nothing = [](const Kernel&) {};
-  ForEachProgram(
-      module,
-      [&](const Graph& graph) {
-        auto against = [&](const Graph& other) {
-          CheckKernelName(module, graph, other, diagnostics);
-        };
-        ForEachProgram(module, against, nothing);
-      },
-      nothing);
+  if (scope.as_written) {
+    CheckKernelNames(module, diagnostics);
+  }
   Checks checks;
   for (DeviceId id : checked) {
     const Device& device = module.devices[id];

@@ -5,8 +5,7 @@ import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from ._library import (ACCESS, DTYPES, ConstantInfo, DimInfo, Error, GraphInfo, Handle, ParamInfo,
-                       ProgramInfo, Status, call, encoded, encoded_path,
-                       sized)
+                       ProgramInfo, Status, call, encoded, encoded_path, sized)
 from .memory import current_stream
 
 

@@ -56,9 +56,9 @@ class Weights:
     of a graph with a mesh those of rank `rank` of `ranks`, whose device must be current.
 
     `progress` gets the bytes that are there and all of them, some ten times a second; when it returns
-    False, the load ends with an Error, and when it raises, with what it raised. `prefix` stands before every name in the checkpoint. `threads`
-    read and pack; 0: one less than there are cores, up to 16. A GPU packs what they read, unless
-    `pack_on_host` or want of memory there leave that to them."""
+    False, the load ends with an Error, and when it raises, with what it raised. `prefix` stands before
+    every name in the checkpoint. `threads` read and pack; 0: one less than there are cores, up to 16. A
+    GPU packs what they read, unless `pack_on_host` or want of memory there leave that to them."""
 
     def __init__(self, program: Program, checkpoint: Checkpoint, graph: Optional[str] = None,
                  progress: Optional[Callable[[int, int], Optional[bool]]] = None,
