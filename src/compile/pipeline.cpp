@@ -7,6 +7,7 @@
 
 #include "ir/equal.h"
 #include "ir/printer.h"
+#include "ir/unique_names.h"
 #include "support/stderr.h"
 #include "text/parser.h"
 #include "verify/verify.h"
@@ -60,23 +61,6 @@ bool VerifyAfter(const std::string& who, const Module& module, const Module& ver
 
 bool IsUnchanged(const Module& before, const Module& module) {
   return AreDevicesEqual(before, module) && AreProgramsEqual(before, module);
-}
-
-/// Gives variables the names that they print with, which is what emission makes names of: until
-/// nothing changes, as one that two scopes bind has one name in both. Implementations know scalar
-/// parameters by their names, which nothing hides in what is emitted.
-void MakeNamesUnique(Module& module) {
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (const auto& [id, name] : NamesInText(module)) {
-      Symbol& symbol = module.symbols[id];
-      if (symbol.kind != SymbolKind::Scalar && symbol.name != name) {
-        symbol.name = name;
-        changed = true;
-      }
-    }
-  }
 }
 
 std::string Quoted(const Pass& pass) { return fmt::format("pass `{}`", pass.name); }

@@ -29,8 +29,6 @@ class Printer {
     return layout_.Take();
   }
 
-  const std::map<SymbolId, std::string>& names() const { return names_.symbols(); }
-
  private:
   // The top level.
   void Top(ImportId id) {
@@ -344,11 +342,5 @@ class Printer {
 }  // namespace
 
 std::string Print(const Module& module) { return Printer(module).Run(); }
-
-std::map<SymbolId, std::string> NamesInText(const Module& module) {
-  Printer printer(module);
-  (void)printer.Run();
-  return printer.names();
-}
 
 }  // namespace etc

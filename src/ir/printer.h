@@ -1,7 +1,6 @@
 // The canonical text of a module; it parses back to an equal module.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "ir/module.h"
@@ -11,10 +10,6 @@ namespace etc {
 /// Prints the whole module, with its comments where they stood (before the construct that follows
 /// them, or at the end of their line). Print(Parse(Print(m))) equals Print(m).
 std::string Print(const Module& module);
-
-/// The name of each variable there. A variable of another's scope never has its name, though in the
-/// module it may: functions and graphs that were copied into each other may bind the same one.
-std::map<SymbolId, std::string> NamesInText(const Module& module);
 
 /// One expression, with no more parentheses than it needs.
 std::string Print(const Module& module, ExprId expr);

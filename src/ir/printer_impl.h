@@ -37,8 +37,6 @@ class PrintNames {
   std::string Of(TensorId id) const;  // with its `%`
   std::string Of(EventId id) const;
 
-  const std::map<SymbolId, std::string>& symbols() const { return symbols_; }
-
   struct State {
     std::set<std::string> scalars;
     std::set<std::string> tensors;

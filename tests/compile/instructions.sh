@@ -26,7 +26,7 @@ within() {  # within MILLIONS PROGRAM COMMAND [OPTION...]: of the subcommand
 
 by_hand=tests/programs/qwen3_by_hand.etir
 within 1270 $by_hand check
-within 302 $by_hand compile --no-proofs --stop-after emit
+within 312 $by_hand compile --no-proofs --stop-after emit
 # With what it takes to derive the events.
 within 1790 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
 exit $failed
