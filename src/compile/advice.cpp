@@ -45,9 +45,9 @@ struct Tunable {
 /// Of all functions of this name; nothing where the program has none.
 std::optional<Tunable> TunableIn(const Module& module, const std::string& function) {
   std::optional<Tunable> tunable;
-  auto add = [&](const auto& callee) {
-    if (callee.name != function) {
-      return;
+  auto add = [&](const auto& callee, const std::string& name) {
+    if (name != function) {
+      return false;
     }
     tunable = tunable.value_or(Tunable{});
     for (SymbolId generic : callee.generics) {
@@ -56,18 +56,25 @@ std::optional<Tunable> TunableIn(const Module& module, const std::string& functi
         tunable->open.insert(module.symbols[generic].name);
       }
     }
+    return true;
   };
   for (const Device& device : module.devices) {
-    add(device);
+    add(device, device.name);
   }
   for (const Graph& graph : module.graphs) {
-    add(graph);
-    if (graph.name == function && !graph.alternatives.empty()) {
+    const bool is_it = add(graph, SourceName(graph));
+    if (is_it && !graph.alternatives.empty()) {
       tunable->open.emplace(kAlternative);
     }
-    if (graph.name == function && graph.generics.empty()) {
+    if (is_it && graph.generics.empty()) {
       tunable->open.emplace(kLoader);
       tunable->open.emplace(kSchedule);
+      for (const Item& item : module.items) {
+        const auto* constant = std::get_if<SymbolId>(&item);
+        if (constant != nullptr && module.choices.contains(*constant)) {
+          tunable->open.insert(module.symbols[*constant].name);
+        }
+      }
       tunable->is_kernel = true;
     }
   }

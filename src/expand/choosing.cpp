@@ -77,42 +77,36 @@ void Choosing::DecideSchedule(const Callee& callee, const Graph& graph, const Ra
   }
 }
 
-ExprId Choosing::Value(const Callee& callee, const CallNode& call, SymbolId choice,
-                       const Substitution& values, SourceRange range) {
-  const Symbol symbol = module_.symbols[choice];
-  ExprId formula = Clone(module_, symbol.value, values);
-  struct Piece {
-    size_t last;                   // of the ranges that it is for
-    std::optional<int64_t> value;  // absent: what the formula says
-  };
-  std::vector<Piece> pieces;
-  for (size_t number : at_hand_) {
-    const Range& one = ranges_[number];
-    Question question = Ask(callee, values, one);
-    question.parameter = symbol.name;
-    std::optional<std::vector<int64_t>> legal = Legal(choice, values, one);
-    if (!legal) {
-      return {};
-    }
-    for (int64_t value : *legal) {
-      question.options.push_back({fmt::format("{}", value), value});
-    }
-    if (std::optional<int64_t> value = EvaluateInt(module_, formula, {}, one.ends)) {
-      question.by_formula = fmt::format("{}", *value);
-    }
-    const Option* option = Settle(callee, call, one, std::move(question), range);
-    if (option == nullptr) {
-      return {};
-    }
-    std::optional<int64_t> value;
-    if (made_.back().answer.by != Decider::Formula) {
-      value = option->value;
-    }
-    if (pieces.empty() || pieces.back().value != value) {
-      pieces.push_back({number, value});
-    }
-    pieces.back().last = number;
+bool Choosing::AddPiece(std::vector<Piece>& pieces, size_t number, const Callee& callee,
+                        SymbolId choice, const Substitution& values, ExprId formula,
+                        std::optional<Answer> pinned, Question question, SourceRange range) {
+  const Range& one = ranges_[number];
+  std::optional<std::vector<int64_t>> legal = Legal(choice, values, one);
+  if (!legal) {
+    return false;
   }
+  for (int64_t value : *legal) {
+    question.options.push_back({fmt::format("{}", value), value});
+  }
+  if (std::optional<int64_t> value = EvaluateInt(module_, formula, {}, one.ends)) {
+    question.by_formula = fmt::format("{}", *value);
+  }
+  const Option* option = Settle(callee, std::move(pinned), one, std::move(question), range);
+  if (option == nullptr) {
+    return false;
+  }
+  std::optional<int64_t> value;
+  if (made_.back().answer.by != Decider::Formula) {
+    value = option->value;
+  }
+  if (pieces.empty() || pieces.back().value != value) {
+    pieces.push_back({number, value});
+  }
+  pieces.back().last = number;
+  return true;
+}
+
+ExprId Choosing::ByRange(const std::vector<Piece>& pieces, ExprId formula) {
   ExprId result;
   for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
     ExprId mine = piece->value ? MakeInt(module_, *piece->value) : formula;
@@ -129,6 +123,59 @@ ExprId Choosing::Value(const Callee& callee, const CallNode& call, SymbolId choi
     result = module_.AddExpr(Call{Intrinsic::Select, {Among(until), mine, result}});
   }
   return result;
+}
+
+ExprId Choosing::Value(const Callee& callee, const CallNode& call, SymbolId choice,
+                       const Substitution& values, SourceRange range) {
+  ExprId formula = Clone(module_, module_.symbols[choice].value, values);
+  std::vector<Piece> pieces;
+  for (size_t number : at_hand_) {
+    const Range& one = ranges_[number];
+    Question question = Ask(callee, values, one);
+    question.parameter = module_.symbols[choice].name;
+    std::optional<Answer> pinned = Pinned(callee, call, one, question);
+    if ((pinned && pinned->option.empty()) ||
+        !AddPiece(pieces, number, callee, choice, values, formula, std::move(pinned),
+                  std::move(question), range)) {
+      return {};
+    }
+  }
+  return ByRange(pieces, formula);
+}
+
+ExprId Choosing::Constant(const Graph& graph, SymbolId constant) {
+  const Callee callee{SourceName(graph), graph.generics, graph.params, graph.range};
+  const Symbol symbol = module_.symbols[constant];
+  std::vector<Piece> pieces;
+  for (size_t number : at_hand_) {
+    std::optional<Answer> pinned;
+    if (module_.choices.at(constant).pinned) {
+      pinned = Answer{Print(module_, symbol.value), Decider::Pin, {}};
+    }
+    Question question = ConstantQuestion(module_, graph, ranges_[number].ends, constant);
+    if (!AddPiece(pieces, number, callee, constant, {}, symbol.value, std::move(pinned),
+                  std::move(question), symbol.range)) {
+      return {};
+    }
+  }
+  return ByRange(pieces, symbol.value);
+}
+
+void Choosing::CheckConstant(SymbolId constant) {
+  const Symbol symbol = module_.symbols[constant];
+  std::optional<std::vector<int64_t>> legal = Legal(constant, {}, {});
+  std::optional<int64_t> value = EvaluateInt(module_, symbol.value, {});
+  if (!legal || (value && std::find(legal->begin(), legal->end(), *value) != legal->end())) {
+    return;
+  }
+  std::vector<Option> options;
+  for (int64_t one : *legal) {
+    options.push_back({fmt::format("{}", one), one});
+  }
+  diagnostics_.Error(
+      DiagnosticKind::Choice, symbol.range,
+      fmt::format("`{}` is `{}`; it may be {}", symbol.name, Print(module_, symbol.value),
+                  options.empty() ? "nothing" : Listed(options)));
 }
 
 std::vector<size_t> Choosing::Alternatives(const Callee& callee,

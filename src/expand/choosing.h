@@ -27,6 +27,13 @@ class Choosing {
   /// the module gets what a tuning says. All calls of the graph are at hand.
   void DecideKernels(const Graph& graph);
 
+  /// The value of a constant that the program leaves open, for the kernels of the graph: that of
+  /// its formula, another number, or an expression over the ends of the ranges. An absent id after
+  /// an error.
+  ExprId Constant(const Graph& graph, SymbolId constant);
+  /// Reports a value of it that may not be used, where no one graph decides.
+  void CheckConstant(SymbolId constant);
+
   /// The value of a choice of the callee: one number, or an expression over the ends of the range.
   /// `values` has the parameters before it. An absent id after an error.
   ExprId Value(const Callee& callee, const CallNode& call, SymbolId choice,
@@ -73,6 +80,18 @@ class Choosing {
     DimRanges ends;
   };
 
+  /// What was decided for some ranges that follow each other.
+  struct Piece {
+    size_t last;                   // of the ranges
+    std::optional<int64_t> value;  // absent: what the formula says
+  };
+
+  /// Decides a choice of values in one range, and adds it to the pieces; false after an error.
+  bool AddPiece(std::vector<Piece>& pieces, size_t number, const Callee& callee, SymbolId choice,
+                const Substitution& values, ExprId formula, std::optional<Answer> pinned,
+                Question question, SourceRange range);
+  /// One number, the formula, or an expression over the ends of the ranges.
+  ExprId ByRange(const std::vector<Piece>& pieces, ExprId formula);
   Question Ask(const Callee& callee, const Substitution& values, const Range& range) const;
   void DecideSchedule(const Callee& callee, const Graph& graph, const Range& range);
   std::optional<Answer> Pinned(const Callee& callee, const CallNode& call, const Range& range,

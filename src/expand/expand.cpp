@@ -14,6 +14,7 @@
 #include "expand/inline.h"
 #include "expand/layouts.h"
 #include "expand/named_constants.h"
+#include "expand/open_constants.h"
 #include "expand/presence.h"
 #include "expand/ranks.h"
 #include "ir/device_copy.h"
@@ -58,7 +59,7 @@ class Expander {
       }
       changes_ |= std::holds_alternative<ImportId>(item) ||
                   std::holds_alternative<FunctionId>(item) || IsLet(module, item) ||
-                  IsGeneric(item) || CallsWhatIsOpen(item) ||
+                  IsOpen(module, item) || IsGeneric(item) || CallsWhatIsOpen(item) ||
                   HasConditionalParams(module, Params(item));
     }
   }
@@ -72,6 +73,7 @@ class Expander {
     module_.applications.clear();
     PutLets();
     DecideParams();
+    DecideConstants(module_, Graphs(), choosing_, imported_);
     ReserveNames();
     std::map<size_t, std::vector<Item>> made;  // for the graph at this item, in front of it
     for (size_t i = 0; i < module_.items.size(); ++i) {
@@ -172,6 +174,17 @@ class Expander {
         module_.exprs[id] = std::move(value);
       }
     }
+  }
+
+  /// The numbers of the graphs that become kernels, among the items.
+  std::vector<size_t> Graphs() const {
+    std::vector<size_t> graphs;
+    for (size_t i = 0; i < module_.items.size(); ++i) {
+      if (std::holds_alternative<GraphId>(module_.items[i]) && Stays(i)) {
+        graphs.push_back(i);
+      }
+    }
+    return graphs;
   }
 
   /// Decides which parameters there are of what is not generic.

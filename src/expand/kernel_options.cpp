@@ -77,6 +77,13 @@ Question ScheduleQuestion(const Module& module, const Graph& graph, const DimRan
   return question;
 }
 
+Question ConstantQuestion(const Module& module, const Graph& graph, const DimRanges& sizes,
+                          SymbolId constant) {
+  Question question = KernelQuestion(module, graph, sizes);
+  question.parameter = module.symbols[constant].name;
+  return question;
+}
+
 std::vector<TunedSchedule> TunedSchedules(const std::vector<Decision>& decisions) {
   std::vector<TunedSchedule> tuned;
   for (const Decision& decision : decisions) {

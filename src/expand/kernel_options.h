@@ -1,5 +1,5 @@
-// What a tuning may say of the kernels that a graph becomes: their schedule, and how far the loader
-// runs ahead.
+// What a tuning may say of the kernels that a graph becomes: their schedule, how far the loader
+// runs ahead, and the constants that the program leaves open.
 #pragma once
 
 #include <optional>
@@ -39,6 +39,10 @@ std::optional<ScheduleKind> ScheduleOption(const Option& option);
 /// mesh has fewer schedules to choose from.
 Question LoaderQuestion(const Module& module, const Graph& graph, const DimRanges& sizes);
 Question ScheduleQuestion(const Module& module, const Graph& graph, const DimRanges& sizes);
+
+/// The question of a constant that the program leaves open, without its options.
+Question ConstantQuestion(const Module& module, const Graph& graph, const DimRanges& sizes,
+                          SymbolId constant);
 
 /// What a tuning says of schedules, also where the text says another: `--schedule=auto` goes over
 /// that.

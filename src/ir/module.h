@@ -198,11 +198,12 @@ struct ChoiceValues {
 };
 
 /// `rows: choose (8, 16..48 multiple 8) when rows <= K = f(N)`: a generic parameter that says how a
-/// function is tiled, and not what it means. Its symbol's value says what it is where nobody else
-/// does.
+/// function is tiled, and not what it means. `const most: choose (8, 16) = 8;` says it of a whole
+/// program. The symbol's value says what it is where nobody else does.
 struct Choice {
   std::vector<ChoiceValues> values;
   ExprId condition;  // of those that may be used, over this and the other parameters; absent: all
+  bool pinned = false;  // a constant that the command line or a configuration sets
 };
 
 /// `alternative split when H > 1 prefer B < 4 { … }`: one of the bodies of a graph. All mean the
@@ -352,7 +353,7 @@ class Module {
   Table<ImportId, Import> imports;
   Table<ConfigMemberId, ConfigMember> config_members;
   std::vector<Item> items;
-  std::map<SymbolId, Choice> choices;          // of the generic parameters that are choices
+  std::map<SymbolId, Choice> choices;  // of the generic parameters and constants that are choices
   std::map<ExprId, Application> applications;  // none behind expansion
   std::vector<Expansion> expansions;
   std::vector<LoaderAdvice> loader_advice;  // for kernels that graphs become

@@ -103,6 +103,9 @@ bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
     }
     // The range stays that of the replaced text, so that later diagnostics can point at it.
     constant.value = module.AddExpr(Literal(given, wanted), module.RangeOf(constant.value));
+    if (auto choice = module.choices.find(id); choice != module.choices.end()) {
+      choice->second.pinned = true;
+    }
   }
   return diagnostics.error_count() == errors_before;
 }

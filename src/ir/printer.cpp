@@ -62,7 +62,7 @@ class Printer {
       std::string value = text_.Expr(symbol.value);
       names_.Declare(id);
       const char* word = symbol.kind == SymbolKind::Const ? "const" : "let";
-      layout_.Line(fmt::format("{} {} = {};", word, names_.Of(id), value));
+      layout_.Line(fmt::format("{} {}{} = {};", word, names_.Of(id), ChoiceText(id), value));
       layout_.After(module_.RangeOf(symbol.value));
     } else if (module_.mesh && module_.mesh->size == id) {
       names_.Declare(id);
@@ -218,12 +218,16 @@ class Printer {
     std::string list = Listed(generics, [&](SymbolId id) {
       ExprId value = module_.symbols[id].value;
       names_.Declare(id);
-      auto choice = module_.choices.find(id);
-      std::string choose =
-          choice == module_.choices.end() ? "" : ": " + text_.Choose(choice->second);
-      return names_.Of(id) + choose + (value ? " = " + text_.ExprWithoutGreater(value) : "");
+      return names_.Of(id) + ChoiceText(id) +
+             (value ? " = " + text_.ExprWithoutGreater(value) : "");
     });
     return list.empty() ? "" : "<" + list + ">";
+  }
+
+  /// `: choose (8, 16)` where the symbol is left open.
+  std::string ChoiceText(SymbolId id) const {
+    auto choice = module_.choices.find(id);
+    return choice == module_.choices.end() ? "" : ": " + text_.Choose(choice->second);
   }
 
   struct ParamText {

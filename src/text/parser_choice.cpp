@@ -3,14 +3,14 @@
 
 namespace etc {
 
-Choice Parser::ChoiceOf() {
-  Choice choice;
+std::vector<ChoiceValues> Parser::ChosenValues() {
+  std::vector<ChoiceValues> all;
   if (!ExpectWord("choose")) {
-    return choice;
+    return all;
   }
   Expect(TokenKind::LeftParen);
   do {
-    ChoiceValues& values = choice.values.emplace_back();
+    ChoiceValues& values = all.emplace_back();
     values.lo = BracketedExpression();
     if (Accept(TokenKind::DotDot)) {
       values.hi = BracketedExpression();
@@ -18,8 +18,12 @@ Choice Parser::ChoiceOf() {
     }
   } while (Accept(TokenKind::Comma));
   Expect(TokenKind::RightParen);
-  choice.condition = OptionalCondition("when");
-  return choice;
+  return all;
+}
+
+Choice Parser::ChoiceOf() {
+  std::vector<ChoiceValues> values = ChosenValues();
+  return {std::move(values), OptionalCondition("when")};
 }
 
 ExprId Parser::OptionalCondition(std::string_view word) {

@@ -191,6 +191,7 @@ class Parser {
   bool AtWord(std::string_view word) const { return At(TokenKind::Name) && Peek().text == word; }
   bool AcceptWord(std::string_view word) { return AtWord(word) && Accept(TokenKind::Name); }
   /// Behind `rows:`, up to the `=`: `choose (8, 16..48 multiple 8) when rows < K`.
+  std::vector<ChoiceValues> ChosenValues();
   Choice ChoiceOf();
   void AlternativeNode(Graph& graph);
   /// `when` or `prefer` and a condition, or nothing.

@@ -62,10 +62,18 @@ void Parser::Item() {
 void Parser::Const() {
   Take();
   Token name = Expect(TokenKind::Name);
+  std::optional<Choice> choice;
+  if (Accept(TokenKind::Colon)) {
+    choice = Choice{ChosenValues(), {}};
+  }
   Expect(TokenKind::Equal);
   Symbol symbol{std::string(name.text), SymbolKind::Const, name.range, {}, {}, {}, {}};
   symbol.value = Expression();
-  module_->items.emplace_back(DeclareSymbol(name, std::move(symbol)));
+  SymbolId id = DeclareSymbol(name, std::move(symbol));
+  module_->items.emplace_back(id);
+  if (choice) {
+    module_->choices[id] = std::move(*choice);
+  }
   ExpectSemicolon();
 }
 
