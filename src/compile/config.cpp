@@ -51,7 +51,7 @@ bool Flatten(const Json& object, const std::string& prefix, const std::string& o
             {name, "a string", value.get<std::string>(), value.dump(-1, ' ', true)});
         break;
       case Json::value_t::array:
-        config.unusable.push_back({name, "a list"});
+        config.unusable.push_back({name, "a list", {}, value.dump(-1, ' ', true)});
         break;
       default:
         break;

@@ -20,7 +20,7 @@ struct UnusableValue {
   std::string name;
   std::string what;                      // "a string", "a list", "an integer beyond 64 bits"
   std::optional<std::string> text = {};  // of a string
-  std::string json = {};                 // the same as JSON has it
+  std::string json = {};                 // a string or a list as JSON has it
 };
 
 /// What a configuration says: its members by name, those of nested objects as `outer_inner`.

@@ -34,15 +34,19 @@ bool FitsMember(const ConfigMember& member, const Config& config, const std::str
                 Diagnostics& diagnostics) {
   auto is_it = [&](const auto& value) { return value.name == member.name; };
   auto text = std::find_if(config.unusable.begin(), config.unusable.end(), is_it);
-  const bool is_other = text != config.unusable.end() && !text->text;
+  const bool is_there = text != config.unusable.end();
+  const bool takes_lists = std::any_of(member.values.begin(), member.values.end(),
+                                       [](const std::string& value) { return value[0] == '['; });
+  const bool is_other = is_there && !text->text && !(takes_lists && !text->json.empty());
   if (is_other || std::any_of(config.overrides.begin(), config.overrides.end(), is_it)) {
     diagnostics.Error(DiagnosticKind::Config, member.range,
-                      fmt::format("`{}` in `{}` is {}; expected a string", member.name, file,
-                                  is_other ? text->what : "a number or a boolean"));
+                      fmt::format("`{}` in `{}` is {}; expected a {}", member.name, file,
+                                  is_other ? text->what : "a number or a boolean",
+                                  takes_lists ? "list" : "string"));
     return false;
   }
-  if (text == config.unusable.end() ||
-      std::find(member.values.begin(), member.values.end(), *text->text) != member.values.end()) {
+  if (!is_there || std::find(member.values.begin(), member.values.end(),
+                             text->text.value_or(text->json)) != member.values.end()) {
     return true;
   }
   diagnostics.Error(DiagnosticKind::Config, member.range,

@@ -10,7 +10,7 @@ namespace etc {
 void CheckMesh(const Module& module, Diagnostics& diagnostics);
 /// Its numbers of ranks alone.
 void CheckMeshValues(const Module& module, Diagnostics& diagnostics);
-/// Whether constants have values and dimensions sizes; requirements may fail all the same.
+/// Whether constants have values, dimensions sizes, and the requirements hold.
 [[nodiscard]] bool CheckConstants(const Module& module, Diagnostics& diagnostics);
 void CheckDevice(const Module& module, const Device& device, Diagnostics& diagnostics);
 void CheckBodyFlow(const Module& module, const Device& device, Diagnostics& diagnostics);

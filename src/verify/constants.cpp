@@ -256,7 +256,6 @@ class ConstantChecks {
 }  // namespace
 
 bool CheckConstants(const Module& module, Diagnostics& diagnostics) {
-  bool have_values = true;
   size_t before = diagnostics.error_count();
   ConstantChecks checks(module, diagnostics);
   for (const Item& item : module.items) {
@@ -264,19 +263,17 @@ bool CheckConstants(const Module& module, Diagnostics& diagnostics) {
       checks.Requirement(*require);
     } else if (const auto* id = std::get_if<SymbolId>(&item)) {
       const Symbol& symbol = module.symbols[*id];
-      size_t so_far = diagnostics.error_count();
       if (symbol.kind == SymbolKind::Const) {
         checks.Constant(symbol);
       } else {
         checks.Dimension(symbol);
       }
-      have_values &= diagnostics.error_count() == so_far;
     }
   }
   if (diagnostics.error_count() == before) {
     checks.Together();
   }
-  return have_values;
+  return diagnostics.error_count() == before;
 }
 
 }  // namespace etc

@@ -211,7 +211,7 @@ void CheckParts(const Module& module, const Module& joined, Scope scope, Diagnos
   std::vector<DeviceId> checked;
   if (scope.devices) {
     if (!CheckConstants(module, diagnostics)) {
-      return;  // what follows relies on their values
+      return;  // what follows relies on their values, and on what is required of them
     }
     for (const Item& item : module.items) {
       if (const auto* id = std::get_if<DeviceId>(&item)) {
