@@ -75,10 +75,19 @@ class BodyWriter {
   }
 
   void Serial(const LocalDecl& stmt) {
-    const Tensor& tensor = module_.tensors[stmt.tensor];
-    out_.Line(fmt::format("[[maybe_unused]] {} {}[{}];", CxxType(tensor.type),
-                          scope_.Pointer(stmt.tensor),
-                          scope_.raised().tensors.at(stmt.tensor).Elements()));
+    const DType type = module_.tensors[stmt.tensor].type;
+    const std::string name = scope_.Pointer(stmt.tensor);
+    const int64_t elements = scope_.raised().tensors.at(stmt.tensor).Elements();
+    // On the host, whose threads' stacks may be small; a GPU has no room for so many.
+    constexpr int64_t kMostStackBytes = 65536;
+    if (elements <= kMostStackBytes / SizeInBytes(type)) {
+      out_.Line(fmt::format("[[maybe_unused]] {} {}[{}];", CxxType(type), name, elements));
+      return;
+    }
+    out_.Line(fmt::format("const std::unique_ptr<{0}[]> {1}_memory(new {0}[{2}]);", CxxType(type),
+                          name, elements));
+    out_.Line(
+        fmt::format("[[maybe_unused]] {}* const {} = {}_memory.get();", CxxType(type), name, name));
   }
 
   void Serial(const Assign& stmt) {

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 #define ETC_DEVICE inline
 #define ETC_ENTRY extern "C" __attribute__((visibility("default")))
