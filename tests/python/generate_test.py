@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import io
 import json
+import os
 import sys
 import tempfile
 import unittest
@@ -223,6 +224,18 @@ class FolderTest(Folder):
                 self.assertRegex(errors, f"^etc-generate: error: .*{name}: .*{message}.*\n$")
                 (self.folder / name).unlink()
 
+    def test_a_pipe_is_not_waited_for(self):
+        package = SimpleNamespace(Tokenizer=SimpleNamespace(from_file=lambda path: None))
+        for name in ("config.json", "generation_config.json", "tokenizer.json"):
+            with self.subTest(name=name), mock.patch.dict(sys.modules, tokenizers=package):
+                self.write("config.json", {})
+                (self.folder / name).unlink(missing_ok=True)
+                os.mkfifo(self.folder / name)
+                code, errors = self.ended()
+                self.assertEqual(code, 1)
+                self.assertRegex(errors, f"^etc-generate: error: .*{name}: it is no regular file\n$")
+                (self.folder / name).unlink()
+
     def test_a_tokenizer_that_cannot_be_is_one_line(self):
         def from_file(path):
             raise Exception("expected a model")
@@ -282,6 +295,13 @@ class ChatTest(Folder):
             self.write("chat_template.jinja", template)
             with self.assertRaisesRegex(ValueError, message):
                 chat_text(self.folder, "hello")
+
+    def test_a_template_that_is_a_pipe_is_not_waited_for(self):
+        for name in ("tokenizer_config.json", "chat_template.jinja"):
+            os.mkfifo(self.folder / name)
+            with self.assertRaisesRegex(ValueError, f"{name}: it is no regular file"):
+                chat_text(self.folder, "a")
+            (self.folder / name).unlink()
 
     def test_no_template_is_an_error(self):
         for settings in ({}, {"chat_template": []}, {"chat_template": 3}, []):

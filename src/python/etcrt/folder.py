@@ -3,11 +3,19 @@
 import datetime
 import json
 import math
+import stat
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NoReturn, Tuple, Union
 
 
+def _check_regular(file: Path) -> None:
+    """A pipe that nobody writes to would be waited for."""
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise ValueError(f"{file}: it is no regular file")
+
+
 def _read_object(file: Path) -> Dict[str, Any]:
+    _check_regular(file)
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -64,6 +72,7 @@ def read_tokenizer(folder: Path) -> Any:
     file = folder / "tokenizer.json"
     if not file.exists():
         raise ValueError(f"{file} is missing")
+    _check_regular(file)
     try:
         return tokenizers.Tokenizer.from_file(str(file))
     except Exception as error:  # the package raises no kind of its own
@@ -92,6 +101,7 @@ def check_tokens(tokenizer: Any, prompts: List[List[int]], known: Tuple[int, int
 def _chat_template(folder: Path, settings: Dict[str, Any]) -> str:
     file = folder / "chat_template.jinja"
     if file.exists():
+        _check_regular(file)
         return file.read_text(encoding="utf-8")
     template = settings.get("chat_template")
     if isinstance(template, list):

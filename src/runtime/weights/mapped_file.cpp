@@ -34,7 +34,8 @@ MappedFile::~MappedFile() {
 }
 
 Status MappedFile::Open(const std::string& path, MappedFile* file) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe that nobody writes to would be waited for.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     return CannotRead(path);
   }

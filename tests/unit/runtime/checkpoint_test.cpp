@@ -1,5 +1,6 @@
 // Checkpoints: what is read of them, and what is refused.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <filesystem>
@@ -146,6 +147,19 @@ TEST_CASE("a folder without a checkpoint says what was looked for") {
   CHECK(failure.text.find("has neither `model.safetensors.index.json` nor `model.safetensors`") !=
         std::string::npos);
   CHECK(Open(dir.File("absent.safetensors")).status == ETC_ERROR_FILE);
+}
+
+TEST_CASE("a pipe is no checkpoint, and is not waited for") {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
+    const TempDir dir;
+    const std::string path = dir.File(name);
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    for (const std::string& opened : {path, dir.File("")}) {
+      const Failure failure = Open(opened);
+      CHECK(failure.status == ETC_ERROR_FILE);
+      CHECK(failure.text.find(std::string(name) + "`: it is no regular file") != std::string::npos);
+    }
+  }
 }
 
 }  // namespace
