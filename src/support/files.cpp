@@ -66,6 +66,21 @@ std::optional<std::string> ReadAll(int fd, size_t most, int& error) {
   }
 }
 
+/// Where a symbolic link leads, through others too, be a file there or not; any other path as it
+/// is.
+std::string FollowLinks(std::string path) {
+  constexpr int kMostLinks = 40;  // no system call follows more
+  std::error_code is_none;
+  for (int links = 0; links < kMostLinks; ++links) {
+    fs::path link = fs::read_symlink(path, is_none);
+    if (is_none) {
+      break;
+    }
+    path = (fs::path(path).parent_path() / link).string();
+  }
+  return path;
+}
+
 bool WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t n = write(fd, bytes.data(), bytes.size());
@@ -99,21 +114,18 @@ class PendingFile {
   bool Write(Diagnostics& diagnostics) {
     struct stat status {};
     existed_ = stat(file_.path.c_str(), &status) == 0;
+    if (!existed_ && errno == ELOOP) {
+      return ReportFile(diagnostics, "write", file_.path, Why(ELOOP));
+    }
     if (existed_ && S_ISDIR(status.st_mode)) {
       return ReportFile(diagnostics, "write", file_.path, Why(EISDIR));
-    }
-    target_ = file_.path;
-    if (existed_) {
-      std::error_code ignored;
-      if (fs::path real = fs::canonical(file_.path, ignored); !real.empty()) {
-        target_ = real.string();
-      }
     }
     // A device or a pipe cannot be replaced by a file: write to it when all else is ready.
     direct_ = existed_ && !S_ISREG(status.st_mode);
     if (direct_) {
       return true;
     }
+    target_ = FollowLinks(file_.path);
     mode_t mode = existed_ ? status.st_mode & 07777 : 0666;
     int error = 0;
     return Fill(mode, error) || ReportFile(diagnostics, "write", file_.path, Why(error));
@@ -121,7 +133,7 @@ class PendingFile {
 
   bool Publish(Diagnostics& diagnostics) {
     if (direct_) {
-      int fd = open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+      int fd = open(file_.path.c_str(), O_WRONLY | O_CLOEXEC);
       bool ok = fd >= 0 && WriteAll(fd, file_.contents);
       int error = errno;
       if (fd >= 0) {
@@ -304,10 +316,13 @@ bool CheckFolder(const std::string& path, Diagnostics& diagnostics) {
   }
   struct stat status {};
   bool exists = stat(path.c_str(), &status) == 0;
+  if (!exists && errno == ELOOP) {
+    return ReportFile(diagnostics, "write", path, Why(ELOOP));
+  }
   if (exists && S_ISDIR(status.st_mode)) {
     return ReportFile(diagnostics, "write", path, Why(EISDIR));
   }
-  std::string folder = fs::path(path).parent_path().string();
+  std::string folder = fs::path(FollowLinks(path)).parent_path().string();
   bool direct = exists && !S_ISREG(status.st_mode);
   return direct || access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 ||
          ReportFile(diagnostics, "write", path, Why(errno));
@@ -315,8 +330,10 @@ bool CheckFolder(const std::string& path, Diagnostics& diagnostics) {
 
 bool IsSameFile(const std::string& a, const std::string& b) {
   std::error_code failed;
-  return fs::equivalent(a, b, failed) ||
-         fs::absolute(a, failed).lexically_normal() == fs::absolute(b, failed).lexically_normal();
+  auto place = [&](const std::string& path) {
+    return fs::absolute(FollowLinks(path), failed).lexically_normal();
+  };
+  return fs::equivalent(a, b, failed) || place(a) == place(b);
 }
 
 bool WriteStdout(std::string_view text, Diagnostics& diagnostics) {

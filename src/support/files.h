@@ -37,7 +37,7 @@ struct OutputFile {
 /// Writes each file beside its destination without a name, then gives them all theirs in the given
 /// order. When anything fails, or ends the process meanwhile, no destination has been created and
 /// no temporary file is left (but on a file system without unnamed files). An existing file keeps
-/// its permissions, a symbolic link stays one.
+/// its permissions, a symbolic link stays one: the file that it names is written.
 [[nodiscard]] bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics);
 
 /// Whether WriteFiles can put a file there, as far as that can be told without writing: known

@@ -119,6 +119,55 @@ TEST_CASE("permissions and symbolic links stay") {
   CHECK((status.st_mode & 07777) == 0640);
 }
 
+TEST_CASE("the file that a symbolic link names is made where it is not there") {
+  ScratchDirectory scratch;
+  std::string path = scratch.path();
+  fs::create_directory(path + "/folder");
+  fs::create_symlink("folder/inner", path + "/link");
+  fs::create_symlink("../made", path + "/folder/inner");
+  fs::create_symlink(path + "/whole", path + "/absolute");
+  Diagnostics diagnostics;
+  CHECK(CheckDestination(path + "/link", diagnostics));
+  REQUIRE(WriteFiles({{path + "/link", "1"}, {path + "/absolute", "2"}}, diagnostics));
+  CHECK(fs::is_symlink(path + "/link"));
+  CHECK(fs::is_symlink(path + "/folder/inner"));
+  CHECK(fs::is_symlink(path + "/absolute"));
+  CHECK(scratch.Read("made") == "1");
+  CHECK(scratch.Read("whole") == "2");
+  CHECK(NamesIn(path + "/folder") == std::vector<std::string>{"inner"});
+}
+
+TEST_CASE("symbolic links that lead to no place for a file are errors and stay") {
+  ScratchDirectory scratch;
+  std::string path = scratch.path();
+  fs::create_symlink("none/c", path + "/astray");
+  fs::create_symlink("second", path + "/first");
+  fs::create_symlink("first", path + "/second");
+  for (const char* name : {"astray", "first"}) {
+    std::string link = path + "/" + name;
+    Diagnostics diagnostics;
+    CHECK_FALSE(CheckDestination(link, diagnostics));
+    CHECK_FALSE(WriteFiles({{path + "/a", "1"}, {link, "2"}}, diagnostics));
+    REQUIRE(diagnostics.all().size() == 2);
+    const std::string why = name == std::string("astray") ? "no such file or folder"
+                                                          : "Too many levels of symbolic links";
+    CHECK(diagnostics.all()[0].message == "cannot write `" + link + "`: " + why);
+    CHECK(diagnostics.all()[1].message == diagnostics.all()[0].message);
+    CHECK(NamesIn(path) == std::vector<std::string>{"astray", "first", "second"});
+    CHECK(fs::is_symlink(link));
+  }
+}
+
+TEST_CASE("a symbolic link and the file that it names are the same, be the file there or not") {
+  ScratchDirectory scratch;
+  std::string path = scratch.path();
+  fs::create_symlink("target", path + "/link");
+  CHECK(IsSameFile(path + "/link", path + "/target"));
+  CHECK_FALSE(IsSameFile(path + "/link", path + "/other"));
+  REQUIRE(scratch.Write("target", ""));
+  CHECK(IsSameFile(path + "/link", path + "/target"));
+}
+
 TEST_CASE("a device is written to, not replaced") {
   Diagnostics diagnostics;
   CHECK(WriteFiles({{"/dev/null", "gone"}}, diagnostics));
