@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "emit/builtin_headers.h"
-#include "support/files.h"
 
 namespace etc {
 namespace {
@@ -17,8 +16,8 @@ constexpr std::string_view kBuiltin = "<etc>/";
 HeaderReader IncludePath::Reader() {
   return [this](const std::string& name) -> std::optional<std::string> {
     for (const std::string& folder : folders_) {
-      if (auto text = ReadFile((std::filesystem::path(folder) / name).string())) {
-        return text;
+      if (auto found = Read((std::filesystem::path(folder) / name).string())) {
+        return std::move(found->text);
       }
     }
     return BuiltinHeader(name);
@@ -29,12 +28,12 @@ ImportReader IncludePath::Imports() {
   return [this](const std::string& name, const std::string& from) -> std::optional<ImportedText> {
     std::vector<std::string> folders = folders_;
     if (!from.starts_with(kBuiltin)) {
+      (void)NameOf(from);  // the source itself, which nobody imports, is known by its name too
       folders.insert(folders.begin(), std::filesystem::path(from).parent_path().string());
     }
     for (const std::string& folder : folders) {
-      std::string path = (std::filesystem::path(folder) / name).lexically_normal().string();
-      if (auto text = ReadFile(path)) {
-        return ImportedText{std::move(path), std::move(*text)};
+      if (auto found = Read((std::filesystem::path(folder) / name).lexically_normal().string())) {
+        return found;
       }
     }
     auto text = name.ends_with(".etir") ? BuiltinHeader(name) : std::nullopt;
@@ -43,13 +42,22 @@ ImportReader IncludePath::Imports() {
   };
 }
 
-std::optional<std::string> IncludePath::ReadFile(const std::string& path) {
+std::optional<ImportedText> IncludePath::Read(const std::string& path) {
   Diagnostics not_there;  // the next folder may have it
   auto text = ReadInput(path, not_there);
-  if (text && std::find(used_.begin(), used_.end(), path) == used_.end()) {
-    used_.push_back(path);
+  if (!text) {
+    return std::nullopt;
   }
-  return text;
+  std::string name = NameOf(path);
+  if (std::find(used_.begin(), used_.end(), name) == used_.end()) {
+    used_.push_back(name);
+  }
+  return ImportedText{std::move(name), std::move(*text)};
+}
+
+std::string IncludePath::NameOf(const std::string& path) {
+  auto id = FindFileId(path);
+  return id ? names_.try_emplace(*id, path).first->second : path;
 }
 
 }  // namespace etc

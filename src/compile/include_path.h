@@ -2,10 +2,13 @@
 // etc.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "emit/emit.h"
+#include "support/files.h"
 #include "text/parser.h"
 
 namespace etc {
@@ -23,10 +26,13 @@ class IncludePath {
   const std::vector<std::string>& used() const { return used_; }
 
  private:
-  std::optional<std::string> ReadFile(const std::string& path);
+  std::optional<ImportedText> Read(const std::string& path);
+  /// The path under which the file was first met: links to it are no other files.
+  std::string NameOf(const std::string& path);
 
   std::vector<std::string> folders_;
   std::vector<std::string> used_;
+  std::map<FileId, std::string> names_;
 };
 
 }  // namespace etc

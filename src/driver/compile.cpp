@@ -218,7 +218,7 @@ class CompileJob {
                                          : options_.depfile.file;
   }
 
-  /// The files from which the binary was made, the source first.
+  /// The files from which the binary was made, each once, the source first.
   std::vector<std::string> Inputs() const {
     std::vector<std::string> inputs = {options_.source.file};
     inputs.insert(inputs.end(), session_.imports().begin(), session_.imports().end());
@@ -228,7 +228,7 @@ class CompileJob {
     }
     inputs.insert(inputs.end(), include_path_.used().begin(), include_path_.used().end());
     std::erase(inputs, "-");
-    return inputs;
+    return WithoutSameFiles(inputs);
   }
 
   /// Checks combinations of options, before any work.

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 namespace etc {
@@ -334,6 +335,24 @@ bool IsSameFile(const std::string& a, const std::string& b) {
     return fs::absolute(FollowLinks(path), failed).lexically_normal();
   };
   return fs::equivalent(a, b, failed) || place(a) == place(b);
+}
+
+std::optional<FileId> FindFileId(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? std::optional(FileId{status.st_dev, status.st_ino})
+                                          : std::nullopt;
+}
+
+std::vector<std::string> WithoutSameFiles(const std::vector<std::string>& paths) {
+  std::set<FileId> seen;
+  std::vector<std::string> first;
+  for (const std::string& path : paths) {
+    auto id = FindFileId(path);
+    if (!id || seen.insert(*id).second) {
+      first.push_back(path);
+    }
+  }
+  return first;
 }
 
 bool WriteStdout(std::string_view text, Diagnostics& diagnostics) {

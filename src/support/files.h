@@ -1,6 +1,8 @@
 // Reading inputs, and writing outputs so that they appear whole or not at all.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +53,17 @@ struct OutputFile {
 
 /// Whether two paths name the same file, be it there or not.
 [[nodiscard]] bool IsSameFile(const std::string& a, const std::string& b);
+
+/// What tells a file that is there from all others, whatever path leads to it.
+struct FileId {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  auto operator<=>(const FileId&) const = default;
+};
+[[nodiscard]] std::optional<FileId> FindFileId(const std::string& path);
+
+/// The paths in their order, without those to a file to which an earlier one leads.
+[[nodiscard]] std::vector<std::string> WithoutSameFiles(const std::vector<std::string>& paths);
 
 /// Writes to standard output.
 [[nodiscard]] bool WriteStdout(std::string_view text, Diagnostics& diagnostics);

@@ -168,6 +168,17 @@ TEST_CASE("a symbolic link and the file that it names are the same, be the file 
   CHECK(IsSameFile(path + "/link", path + "/target"));
 }
 
+TEST_CASE("of paths to one file the first stays") {
+  ScratchDirectory scratch;
+  std::string path = scratch.path();
+  REQUIRE(scratch.Write("a", ""));
+  REQUIRE(scratch.Write("b", ""));
+  fs::create_symlink("a", path + "/link");
+  CHECK(
+      WithoutSameFiles({path + "/link", path + "/none", path + "/a", path + "/b", path + "/./b"}) ==
+      std::vector<std::string>{path + "/link", path + "/none", path + "/b"});
+}
+
 TEST_CASE("a device is written to, not replaced") {
   Diagnostics diagnostics;
   CHECK(WriteFiles({{"/dev/null", "gone"}}, diagnostics));
