@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/json_object.h"
+#include "runtime/log.h"
 
 namespace etc::runtime {
 namespace {
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOneFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
+constexpr const char* kConfig = "config.json";
 
 /// Names of tensors by the file that holds them.
 using Shards = std::map<std::string, std::vector<std::string>>;
@@ -46,6 +48,20 @@ Status ReadIndex(std::string_view text, Shards* shards) {
   return {};
 }
 
+/// Of the model of text, where the configuration has one of it.
+Status ReadUntied(std::string_view text, bool* untied) {
+  JsonDocument document;
+  JsonObject config;
+  ETC_RETURN_IF_BAD(document.Parse(text));
+  ETC_RETURN_IF_BAD(JsonObject::Open(document.root(), &config));
+  if (config.Find("text_config") != nullptr) {
+    ETC_RETURN_IF_BAD(config.GetObject("text_config", &config));
+  }
+  const JsonValue* tied = config.Find("tie_word_embeddings");
+  *untied = tied != nullptr && tied->kind == JsonValue::Kind::Bool && !tied->boolean;
+  return {};
+}
+
 Status InFile(const std::string& path, Status status) {
   return status.Ok() ? status : Fail(ETC_ERROR_CHECKPOINT, "`", path, "` ", status.message);
 }
@@ -65,6 +81,7 @@ Status Checkpoint::Open(const std::string& path) {
     return Fail(ETC_ERROR_FILE, "folder `", path, "` has neither `", kIndex, "` nor `", kOneFile,
                 "`");
   }
+  ReadConfig((fs::path(path) / kConfig).string());
   MakeNames();
   return {};
 }
@@ -102,6 +119,26 @@ Status Checkpoint::OpenIndex(const std::string& folder, const std::string& index
     }
   }
   return {};
+}
+
+/// A checkpoint needs none, so one that cannot be read says nothing.
+void Checkpoint::ReadConfig(const std::string& config) {
+  std::error_code error;
+  if (!fs::exists(config, error)) {
+    return;
+  }
+  MappedFile text;
+  bool untied = false;
+  Status status = MappedFile::Open(config, &text);
+  if (status.Ok()) {
+    status = InFile(config, ReadUntied(text.bytes(), &untied));
+  }
+  if (!status.Ok()) {
+    LogInfo("whether the embeddings are tied is not known: ", status.message);
+  }
+  if (untied) {
+    untied_by_ = config;
+  }
 }
 
 void Checkpoint::MakeNames() {

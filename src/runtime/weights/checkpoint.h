@@ -22,13 +22,18 @@ class Checkpoint {
   const std::vector<CheckpointTensor>& tensors() const { return tensors_; }
   const std::string& path() const { return path_; }
   size_t files() const { return files_.size(); }
+  /// The folder's `config.json` where it says that the embeddings are not the head's weights too;
+  /// empty where none says so.
+  const std::string& untied_by() const { return untied_by_; }
 
  private:
   Status AddFile(const std::string& path, std::vector<CheckpointTensor>* tensors);
   Status OpenIndex(const std::string& folder, const std::string& index);
+  void ReadConfig(const std::string& config);
   void MakeNames();
 
   std::string path_;
+  std::string untied_by_;
   std::deque<MappedFile> files_;  // which tensors point to
   std::vector<CheckpointTensor> tensors_;
   std::unordered_map<std::string_view, const CheckpointTensor*> by_name_;

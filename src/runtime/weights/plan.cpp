@@ -57,6 +57,12 @@ class Planner {
       return;
     }
     const std::string& source = ChooseSource();
+    if (!checkpoint_.untied_by().empty() && IsOfAnother(source)) {
+      Problem(Cat("tensor `", FirstName(param_.sources.front()), "` is missing, and `",
+                  checkpoint_.untied_by(), "` says that `", FirstName(source),
+                  "` does not stand for it: `tie_word_embeddings` is false"));
+      return;
+    }
     const size_t places = PlacesOf(source).size();
     if (places > param_.shape.size() - (param_.tile ? 2 : 0)) {
       Problem(Cat("`", source, "` has ", places, " indices, too many for the rank ",
@@ -118,11 +124,23 @@ class Planner {
     return true;
   }
 
+  /// In the checkpoint.
+  std::string FirstName(const std::string& source) const {
+    return prefix_ + FillName(source, std::vector<int64_t>(PlacesOf(source).size()));
+  }
+
+  /// Whether the parameter borrows the tensor of another one, as a head does with tied embeddings.
+  bool IsOfAnother(const std::string& source) const {
+    const auto owns = [&](const manifest::Param& param) {
+      return !param.sources.empty() && param.sources.front() == source;
+    };
+    return !owns(param_) && std::any_of(graph_.params.begin(), graph_.params.end(), owns);
+  }
+
   /// The first name whose first tensor is there; the first of all where none is.
   const std::string& ChooseSource() const {
     for (const std::string& source : param_.sources) {
-      const std::vector<int64_t> zeros(PlacesOf(source).size());
-      if (checkpoint_.Find(prefix_ + FillName(source, zeros)) != nullptr) {
+      if (checkpoint_.Find(FirstName(source)) != nullptr) {
         return source;
       }
     }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -151,6 +152,47 @@ TEST_CASE("a checkpoint that does not fit is refused with the first reason") {
           "tensor `rows.1` has the shape [32, 16], but must have [16, 32]");
   refuses(SafetensorsWriter(one).Add("rows.1", "I32", {16, 32}, Rows(0)),
           "tensor `rows.1` has the dtype I32, which does not become f32");
+}
+
+/// What a load of `rows.{l}` says where `tied` is `head.{l}` or, for want of that, the same again.
+std::string LoadedBeside(const std::string& config, const SafetensorsWriter& tensors) {
+  json manifest = WeightsManifest(GatherManifest());
+  manifest["graphs"][0]["params"][0]["sources"] = json::array({"rows.{l}"});
+  manifest["graphs"][0]["params"][1]["sources"] = {"head.{l}", "rows.{l}"};
+  const Copy copy(manifest);
+  const TempDir dir;
+  dir.Write("model.safetensors", tensors.File());
+  dir.Write("config.json", config);
+  etc_checkpoint* checkpoint = nullptr;
+  etc_weights* weights = nullptr;
+  REQUIRE(etc_checkpoint_open(dir.File("").c_str(), &checkpoint) == ETC_OK);
+  const etc_status status =
+      etc_weights_load(copy.program.get(), nullptr, checkpoint, nullptr, &weights);
+  std::string text = status == ETC_OK ? "" : etc_last_error();
+  etc_weights_free(weights);
+  etc_checkpoint_free(checkpoint);
+  return std::regex_replace(text, std::regex(dir.File("")), "FOLDER/");
+}
+
+TEST_CASE(
+    "a tensor stands for a missing one unless the folder's configuration says that none does") {
+  SafetensorsWriter rows;
+  rows.Add("rows.0", "F32", {16, 32}, Rows(0)).Add("rows.1", "F32", {16, 32}, Rows(1000));
+  const char* untied = R"({"tie_word_embeddings": false})";
+  const std::string text =
+      "checkpoint `FOLDER/`, parameter `tied`: tensor `head.0` is missing, and "
+      "`FOLDER/config.json` says that `rows.0` does not stand for it: `tie_word_embeddings` is "
+      "false";
+  CHECK(LoadedBeside(untied, rows) == text);
+  CHECK(LoadedBeside(R"({"text_config": {"tie_word_embeddings": false}})", rows) == text);
+  for (const char* config :
+       {"{}", R"({"tie_word_embeddings": true})", R"({"tie_word_embeddings": null})", "no JSON",
+        R"({"tie_word_embeddings": false, "text_config": {}})"}) {
+    CAPTURE(config);
+    CHECK(LoadedBeside(config, rows) == "");
+  }
+  rows.Add("head.0", "F32", {16, 32}, Rows(0)).Add("head.1", "F32", {16, 32}, Rows(1000));
+  CHECK(LoadedBeside(untied, rows) == "");
 }
 
 TEST_CASE("a program without sources says so") {
