@@ -71,7 +71,7 @@ class Builder {
   bool parse_error(size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& error) {
     if (error.id == kOutOfRange) {
-      status_ = Fail(ETC_ERROR_MANIFEST, "has a number that is out of range");
+      status_ = Fail(ETC_ERROR_MANIFEST, "the JSON text has a number that is out of range");
       return false;
     }
     const std::string_view before = text_.substr(0, std::min(position, text_.size()));
@@ -105,7 +105,8 @@ class Builder {
 
   bool Open(Kind kind) {
     if (open_.size() == kMaxDepth) {
-      status_ = Fail(ETC_ERROR_MANIFEST, "is nested more than ", kMaxDepth, " levels deep");
+      status_ =
+          Fail(ETC_ERROR_MANIFEST, "the JSON text is nested more than ", kMaxDepth, " levels deep");
       return false;
     }
     open_.push_back({&Add(kind), nullptr});
@@ -128,9 +129,7 @@ class Builder {
     if (twice == keys_.end()) {
       return true;
     }
-    const std::string place = PlaceOf(object);
-    status_ = Fail(ETC_ERROR_MANIFEST, "`", place, place.empty() ? "" : ".", Shown(*twice),
-                   "` is given twice");
+    status_ = Fail(ETC_ERROR_MANIFEST, "`", PlaceOf(object, *twice), "` is given twice");
     return false;
   }
 
@@ -156,8 +155,8 @@ size_t MostValues(std::string_view text) {
 
 Status JsonDocument::Parse(std::string_view text) {
   if (text.size() > kMaxBytes) {
-    return Fail(ETC_ERROR_MANIFEST, "has ", text.size(), " bytes, but must not have more than ",
-                kMaxBytes);
+    return Fail(ETC_ERROR_MANIFEST, "the JSON text has ", text.size(),
+                " bytes, but must not have more than ", kMaxBytes);
   }
   values_.reserve(MostValues(text));
   texts_.reserve(text.size());  // no escape is shorter than what it stands for
@@ -174,23 +173,19 @@ std::string Shown(std::string_view text) {
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
     --end;  // not within a character
   }
-  return std::string(text.substr(0, end)) + "...";
+  return Cat(text.substr(0, end), "…");
 }
 
 std::string PlaceOf(const JsonValue& value) {
-  std::vector<const JsonValue*> way;
-  for (const JsonValue* at = &value; at->parent != nullptr; at = at->parent) {
-    way.push_back(at);
+  if (value.parent == nullptr) {
+    return "";
   }
-  std::string place;
-  for (auto step = way.rbegin(); step != way.rend(); ++step) {
-    if ((*step)->parent->kind == Kind::Array) {
-      place += Cat("[", (*step)->index, "]");
-    } else {
-      place += (place.empty() ? "" : ".") + Shown((*step)->key);
-    }
-  }
-  return place;
+  return value.parent->kind == Kind::Array ? Cat(PlaceOf(*value.parent), "[", value.index, "]")
+                                           : PlaceOf(*value.parent, value.key);
+}
+
+std::string PlaceOf(const JsonValue& object, std::string_view key) {
+  return Cat(PlaceOf(object), object.parent == nullptr ? "" : ".", Shown(key));
 }
 
 }  // namespace etc::runtime

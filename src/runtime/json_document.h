@@ -49,6 +49,8 @@ class JsonDocument {
 
 /// `graphs[0].dims[1].min`; empty for the root.
 std::string PlaceOf(const JsonValue& value);
+/// Of a member, be it there or not.
+std::string PlaceOf(const JsonValue& object, std::string_view key);
 
 /// A name or a text for a message: a very long one is cut.
 std::string Shown(std::string_view text);

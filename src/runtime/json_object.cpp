@@ -5,9 +5,8 @@ namespace etc::runtime {
 using Kind = JsonValue::Kind;
 
 Status Bad(const JsonValue& value, const std::string& what) {
-  const std::string place = PlaceOf(value);
-  return place.empty() ? Fail(ETC_ERROR_MANIFEST, what)
-                       : Fail(ETC_ERROR_MANIFEST, "`", place, "` ", what);
+  return value.parent == nullptr ? Fail(ETC_ERROR_MANIFEST, "the JSON text ", what)
+                                 : Fail(ETC_ERROR_MANIFEST, "`", PlaceOf(value), "` ", what);
 }
 
 std::string_view KindOf(const JsonValue& value) {
@@ -97,8 +96,7 @@ Status JsonObject::Need(std::string_view key, const JsonValue** value) const {
   if (*value != nullptr) {
     return {};
   }
-  const std::string place = PlaceOf(*value_);
-  return Fail(ETC_ERROR_MANIFEST, "`", place, place.empty() ? "" : ".", key, "` is missing");
+  return Fail(ETC_ERROR_MANIFEST, "`", PlaceOf(*value_, key), "` is missing");
 }
 
 Status JsonObject::CheckKeys() const {

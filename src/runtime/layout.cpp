@@ -13,23 +13,23 @@ namespace {
 using manifest::Expr;
 
 template <class... Parts>
-Status Misfit(const manifest::Param& param, const Parts&... parts) {
-  return Fail(ETC_ERROR_BIND, "parameter `", param.name, "`: ", parts...);
+Status Misfit(const Parts&... parts) {
+  return Fail(ETC_ERROR_BIND, parts...);
 }
 
 Status CheckExtent(const manifest::Graph& graph, const manifest::Param& param, size_t axis,
                    int64_t given) {
   const Expr& expr = param.shape[axis];
   if (expr.kind == Expr::Kind::Int && given != expr.value) {
-    return Misfit(param, "extent ", axis, " is ", given, ", but must be ", expr.value);
+    return Misfit("extent ", axis, " is ", given, ", but must be ", expr.value);
   }
   if (expr.kind == Expr::Kind::Dim) {
     const manifest::Dim& dim = graph.dims[static_cast<size_t>(expr.value)];
     if (Status status = CheckDim(dim, given); !status.Ok()) {
-      return Misfit(param, "extent ", axis, ", `", dim.name, "`, ", status.message);
+      return Misfit("extent ", axis, ", `", dim.name, "`, ", status.message);
     }
   }
-  return given >= 0 ? Status{} : Misfit(param, "extent ", axis, " is ", given);
+  return given >= 0 ? Status{} : Misfit("extent ", axis, " is ", given);
 }
 
 Status CheckMemory(const TiledShape& shape, const void* from, const void* to) {
@@ -49,16 +49,15 @@ int64_t TiledShape::RunBytes(int64_t row) const {
   return swizzled == 0 ? line_bytes : swizzled & -swizzled;
 }
 
-Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param,
-                      const int64_t* shape, int32_t given_rank, TiledShape* tiled) {
+Status FitTiles(const manifest::Graph& graph, const manifest::Param& param, const int64_t* shape,
+                int32_t given_rank, TiledShape* tiled) {
   if (!param.tile) {
-    return Fail(ETC_ERROR_ARGUMENT, "parameter `", param.name,
-                "` is row-major; only a parameter with a layout is packed");
+    return Fail(ETC_ERROR_ARGUMENT, "it is row-major; only a parameter with a layout is packed");
   }
   const size_t whole = param.shape.size();
   const bool is_one = param.array && given_rank == static_cast<int32_t>(whole) - 1;
   if (!is_one && given_rank != static_cast<int32_t>(whole)) {
-    return Misfit(param, "the rank is ", given_rank, ", but must be ", whole,
+    return Misfit("the rank is ", given_rank, ", but must be ", whole,
                   param.array ? Cat(", or ", whole - 1, " for one tensor of the array") : "");
   }
   const auto rank = static_cast<size_t>(given_rank);
@@ -69,10 +68,10 @@ Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param
                          : axis + 1 == rank ? param.tile->columns
                                             : 1;
     if (shape[axis] % size != 0) {
-      return Misfit(param, "extent ", axis, " is ", shape[axis], ", but its tiles have ", size);
+      return Misfit("extent ", axis, " is ", shape[axis], ", but its tiles have ", size);
     }
     if (__builtin_mul_overflow(bytes, shape[axis], &bytes)) {
-      return Misfit(param, "its size in bytes overflows");
+      return Misfit("its size in bytes overflows");
     }
   }
   tiled->rows = param.tile->rows;
@@ -81,6 +80,12 @@ Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param
   tiled->swizzle = param.tile->swizzle;
   tiled->bands = bytes == 0 ? 0 : bytes / (tiled->rows * tiled->tiles * tiled->line_bytes);
   return {};
+}
+
+Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param,
+                      const int64_t* shape, int32_t given_rank, TiledShape* tiled) {
+  Status status = FitTiles(graph, param, shape, given_rank, tiled);
+  return status.Ok() ? status : Fail(status.code, "parameter `", param.name, "`: ", status.message);
 }
 
 namespace {

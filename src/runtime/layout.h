@@ -23,6 +23,9 @@ struct TiledShape : TileOrder {
 /// Checks `shape` against the parameter, which must have a layout.
 Status MakeTiledShape(const manifest::Graph& graph, const manifest::Param& param,
                       const int64_t* shape, int32_t given_rank, TiledShape* tiled);
+/// The same; the text of a failure does not name the parameter.
+Status FitTiles(const manifest::Graph& graph, const manifest::Param& param, const int64_t* shape,
+                int32_t given_rank, TiledShape* tiled);
 
 enum class Packing { Pack, Unpack };
 

@@ -63,7 +63,7 @@ Status ReadUntied(std::string_view text, bool* untied) {
 }
 
 Status InFile(const std::string& path, Status status) {
-  return status.Ok() ? status : Fail(ETC_ERROR_CHECKPOINT, "`", path, "` ", status.message);
+  return status.Ok() ? status : Fail(ETC_ERROR_CHECKPOINT, "`", path, "`: ", status.message);
 }
 
 }  // namespace

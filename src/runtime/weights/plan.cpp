@@ -86,14 +86,15 @@ class Planner {
     for (const std::optional<int64_t>& dim : dims_) {
       known.push_back(dim.value_or(0));
     }
-    for (const manifest::Expr& extent : param_.shape) {
+    for (size_t axis = 0; axis < param_.shape.size(); ++axis) {
+      const manifest::Expr& extent = param_.shape[axis];
       if (!IsKnown(extent, dims_)) {
         Problem("its shape depends on sizes");
         return false;
       }
       int64_t value = 0;
       if (Status status = Evaluate(extent, known, &value); !status.Ok()) {
-        Problem(status.message);
+        Problem(Cat("extent ", axis, " ", status.message));
         return false;
       }
       weights_.shape.push_back(value);
@@ -104,8 +105,8 @@ class Planner {
     }
     if (param_.tile) {
       TiledShape tiled;
-      if (Status status = MakeTiledShape(graph_, param_, weights_.shape.data(),
-                                         static_cast<int32_t>(weights_.shape.size()), &tiled);
+      if (Status status = FitTiles(graph_, param_, weights_.shape.data(),
+                                   static_cast<int32_t>(weights_.shape.size()), &tiled);
           !status.Ok()) {
         Problem(status.message);
         return false;

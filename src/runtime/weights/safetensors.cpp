@@ -88,8 +88,8 @@ Status CheckApart(std::vector<Place> places) {
   });
   for (size_t i = 1; i < places.size(); ++i) {
     if (places[i].begin < places[i - 1].end) {
-      return Fail(ETC_ERROR_CHECKPOINT, "has tensors that share bytes: `",
-                  Shown(places[i - 1].tensor->name), "` and `", Shown(places[i].tensor->name), "`");
+      return Fail(ETC_ERROR_CHECKPOINT, "the tensors `", Shown(places[i - 1].tensor->name),
+                  "` and `", Shown(places[i].tensor->name), "` share bytes");
     }
   }
   return {};
@@ -136,11 +136,12 @@ int64_t BytesOfSafetensorsDType(std::string_view dtype) {
 
 Status ReadSafetensors(std::string_view file, std::vector<CheckpointTensor>* tensors) {
   if (file.size() < kLengthBytes) {
-    return Fail(ETC_ERROR_CHECKPOINT, "has ", file.size(), " bytes: too few for a header");
+    return Fail(ETC_ERROR_CHECKPOINT, "the file has ", file.size(), " bytes, too few for a header");
   }
   const uint64_t length = NumberAt(file, 0);
   if (length > file.size() - kLengthBytes) {
-    return Fail(ETC_ERROR_CHECKPOINT, "has ", file.size(), " bytes, but its header alone ", length);
+    return Fail(ETC_ERROR_CHECKPOINT, "the file has ", file.size(),
+                " bytes, but its header alone has ", length);
   }
   return OfCheckpoint(
       ReadHeader(file.substr(kLengthBytes, length), file.substr(kLengthBytes + length), tensors));

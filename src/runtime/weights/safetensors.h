@@ -24,7 +24,7 @@ struct CheckpointTensor {
 
 /// The tensors of a file, in the order of its header. Every one lies in the file, has the bytes
 /// that its shape and dtype need, and shares none with another; a dtype that this library does not
-/// know is taken as it is. Else ETC_ERROR_CHECKPOINT, with a text that follows the file's name.
+/// know is taken as it is. Else ETC_ERROR_CHECKPOINT, with a text that does not name the file.
 Status ReadSafetensors(std::string_view file, std::vector<CheckpointTensor>* tensors);
 
 /// Bytes of an element; 0 for a dtype that this library does not know.

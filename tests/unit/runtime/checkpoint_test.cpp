@@ -40,7 +40,7 @@ Failure OpenHeader(const std::string& header, const std::string& data = "") {
 
 void Refuses(const Failure& failure, const std::string& text) {
   CHECK(failure.status == ETC_ERROR_CHECKPOINT);
-  CHECK(failure.text == "`model.safetensors` " + text);
+  CHECK(failure.text == "`model.safetensors`: " + text);
 }
 
 TEST_CASE("a file gives its tensors by name and by number") {
@@ -77,14 +77,19 @@ TEST_CASE("a file gives its tensors by name and by number") {
 }
 
 TEST_CASE("damaged files are refused with the reason") {
-  Refuses(OpenBytes("1234567"), "has 7 bytes: too few for a header");
+  Refuses(OpenBytes("1234567"), "the file has 7 bytes, too few for a header");
   Refuses(OpenBytes(std::string("\xff\0\0\0\0\0\0\0{}", 10)),
-          "has 10 bytes, but its header alone 255");
+          "the file has 10 bytes, but its header alone has 255");
   Refuses(OpenBytes(std::string("\xff\xff\xff\xff\xff\xff\xff\xff", 8)),
-          "has 8 bytes, but its header alone 18446744073709551615");
+          "the file has 8 bytes, but its header alone has 18446744073709551615");
   Refuses(OpenHeader("{\"a\": "), "what stands in line 1 is no JSON");
-  Refuses(OpenHeader("[]"), "is an array, but an object is expected");
+  Refuses(OpenHeader("[]"), "the JSON text is an array, but an object is expected");
   Refuses(OpenHeader(R"({"a": 1})"), "`a` is an integer, but an object is expected");
+  Refuses(OpenHeader(R"({"": 1})"), "`` is an integer, but an object is expected");
+  Refuses(OpenHeader(R"({"a": {}})"), "`a.dtype` is missing");
+  const std::string name(81, 'x');
+  Refuses(OpenHeader(R"({")" + name + R"(": {}})"),
+          "`" + name.substr(0, 80) + "….dtype` is missing");
   const std::string data(8, 'x');
   const auto tensor = [](const char* dtype, const char* shape, const char* offsets) {
     return std::string(R"({"dtype":")") + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" +
@@ -106,7 +111,7 @@ TEST_CASE("damaged files are refused with the reason") {
   Refuses(OpenHeader(R"({"a":)" + tensor("F32", "[1]", "[0, 4]") + R"(,"b":)" +
                          tensor("F32", "[1]", "[2, 6]") + "}",
                      data),
-          "has tensors that share bytes: `a` and `b`");
+          "the tensors `a` and `b` share bytes");
   Refuses(OpenHeader(R"({"a":)" + tensor("F32", "[1]", "[0, 4]") + R"(,"a":)" +
                          tensor("F32", "[1]", "[4, 8]") + "}",
                      data),
@@ -132,7 +137,9 @@ TEST_CASE("an index names the files of its folder") {
       missing.text.find("has no tensor `a`, which `model.safetensors.index.json` says is there") !=
       std::string::npos);
   for (const char* outside : {"../one.safetensors", "/etc/passwd", "..", ""}) {
-    CHECK(open_index({{"a", outside}}).text.find("which is no file in the folder") !=
+    CHECK(open_index({{"a", outside}})
+              .text.find("model.safetensors.index.json`: `weight_map.a` is `" +
+                         std::string(outside) + "`, which is no file in the folder") !=
           std::string::npos);
   }
   CHECK(open_index({{"a", "three.safetensors"}}).status == ETC_ERROR_FILE);

@@ -151,7 +151,7 @@ TEST_CASE("faults of manifests") {
          manifest["graphs"][0]["params"][1]["name"] = long_name;
          return LoadManifest(manifest);
        },
-       kManifest, "xxx...`, which an earlier"},
+       kManifest, "xxx…`, which an earlier"},
       {"an unknown access", With("/graphs/0/params/0/access", "read"), kManifest, "must be `in`"},
       {"an unknown dtype", With("/graphs/0/params/0/dtype", "f4"), kManifest, "which is no dtype"},
       {"a shape of text", With("/graphs/0/params/0/shape", "batch"), kManifest, "an array is"},

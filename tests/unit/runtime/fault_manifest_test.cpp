@@ -129,11 +129,11 @@ TEST_CASE("every beginning of a manifest is an error, and none is a crash") {
 
 TEST_CASE("what is no manifest at all") {
   CHECK(ErrorOf("{\n\"a\": }") == "what stands in line 2 is no JSON");
-  CHECK(ErrorOf("[]") == "is an array, but an object is expected");
-  CHECK(ErrorOf("{\"etc_manifest\": 1e999}") == "has a number that is out of range");
-  CHECK(ErrorOf(std::string(100000, '[')) == "is nested more than 400 levels deep");
+  CHECK(ErrorOf("[]") == "the JSON text is an array, but an object is expected");
+  CHECK(ErrorOf("{\"etc_manifest\": 1e999}") == "the JSON text has a number that is out of range");
+  CHECK(ErrorOf(std::string(100000, '[')) == "the JSON text is nested more than 400 levels deep");
   CHECK(ErrorOf(std::string((16 << 20) + 1, ' ')) ==
-        "has 16777217 bytes, but must not have more than 16777216");
+        "the JSON text has 16777217 bytes, but must not have more than 16777216");
   CHECK(ErrorWith("/etc_manifest", 1) ==
         "`etc_manifest` is version 1, but this library reads version 2");
 }
@@ -199,7 +199,7 @@ TEST_CASE("bad expressions") {
   for (int i = 0; i < 1000; ++i) {
     deep = {"+", deep, 1};
   }
-  CHECK(ErrorWith(place, deep) == "is nested more than 400 levels deep");
+  CHECK(ErrorWith(place, deep) == "the JSON text is nested more than 400 levels deep");
   deep = 1;
   for (int i = 0; i < 300; ++i) {
     deep = {"+", deep, 1};

@@ -99,7 +99,7 @@ TEST_CASE("what does not fit is an error") {
   CHECK(failure("tables", {10, 8}).text == "graph `gather` has no parameter `tables`");
   CHECK(failure("ids", {10}).status == ETC_ERROR_ARGUMENT);
   CHECK(failure("ids", {10}).text ==
-        "parameter `ids` is row-major; only a parameter with a layout is packed");
+        "parameter `ids`: it is row-major; only a parameter with a layout is packed");
   CHECK(failure("table", {80}).text == "parameter `table`: the rank is 1, but must be 2");
   CHECK(failure("table", {8, 8}).text == "parameter `table`: extent 0 is 8, but must be 10");
   CHECK(failure("table", {10, 6}).text ==

@@ -183,5 +183,19 @@ TEST_CASE("the tensors of a checkpoint are whole") {
   CHECK(plan.problems[0].text == "tensor `rows.0` has the shape [8, 32], but must have [16, 32]");
 }
 
+TEST_CASE("what is wrong with a parameter is said without its name") {
+  Folder folder(TwoTensors());
+  const auto problem = [&](const manifest::Graph& graph) {
+    const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {0, kRanks});
+    REQUIRE(plan.problems.size() == 1);
+    return plan.problems[0].text;
+  };
+  manifest::Graph graph = Sharded(1, true);
+  graph.params[0].tile->rows = 16;
+  CHECK(problem(graph) == "extent 1 is 8, but its tiles have 16");
+  graph.params[0].shape[1].args[1] = Number(0);
+  CHECK(problem(graph).starts_with("extent 1 divides by zero"));
+}
+
 }  // namespace
 }  // namespace etc::test
