@@ -16,6 +16,37 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
+bool IsInteger(const Json& json) { return json.is_number_integer(); }
+bool IsPair(const Json& json) {
+  return json.is_array() && json.size() == 2 && IsInteger(json[0]) && IsInteger(json[1]);
+}
+bool IsOption(const Json& json) { return json.is_number_integer() || json.is_string(); }
+
+/// A key of an entry, and what its value is: a string, or an object whose members are all alike.
+struct EntryKey {
+  std::string_view name;
+  std::string_view value;
+  std::string_view member = "";
+  bool (*is_member)(const Json&) = nullptr;
+};
+
+constexpr EntryKey kEntryKeys[] = {
+    {"target", "a string"},
+    {"function", "a string"},
+    {"shape", "an object of integers", "integer", IsInteger},
+    {"range", "an object of pairs of integers", "pair of integers", IsPair},
+    {"choose", "an object of integers and strings", "integer or string", IsOption}};
+
+/// `a key "K", which is none of ...`; empty where the object has no key beside the known ones.
+std::string UnknownKey(const Json& object, const std::vector<std::string_view>& known) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      return fmt::format("a key `{}`, which is none of `{}`", key, fmt::join(known, "`, `"));
+    }
+  }
+  return "";
+}
+
 class Reader {
  public:
   Reader(const std::string& origin, Diagnostics& diagnostics)
@@ -36,19 +67,18 @@ class Reader {
                       "`\"tuning\": {}` and a list `entries`",
                       kVersion, kVersion));
     }
+    if (std::string unknown = UnknownKey(json, {"tuning", "entries"}); !unknown.empty()) {
+      return Refuse("has " + unknown);
+    }
     Tuning tuning;
-    for (const Json& entry : json["entries"]) {
-      auto read = Entry(entry);
-      if (!read) {
-        return Refuse(
-            fmt::format("has an entry with no `target`, `function`, `shape`, `range` or "
-                        "`choose`, or one of another kind: {}",
-                        entry.dump()));
+    for (const Json& json_entry : json["entries"]) {
+      std::string problem = FormProblemOf(json_entry);
+      if (problem.empty()) {
+        problem = ProblemOf(tuning.entries.emplace_back(Entry(json_entry)));
       }
-      if (std::string problem = ProblemOf(entry, *read); !problem.empty()) {
-        return Refuse(fmt::format("has an entry {}: {}", problem, entry.dump()));
+      if (!problem.empty()) {
+        return Refuse(fmt::format("has an entry {}: {}", problem, json_entry.dump()));
       }
-      tuning.entries.push_back(std::move(*read));
     }
     return tuning;
   }
@@ -59,38 +89,48 @@ class Reader {
     return std::nullopt;
   }
 
-  static std::optional<TuningEntry> Entry(const Json& json) {
-    auto object = [&](const char* name) { return json.contains(name) && json[name].is_object(); };
-    auto string = [&](const char* name) { return json.contains(name) && json[name].is_string(); };
-    if (!json.is_object() || !string("target") || !string("function") || !object("shape") ||
-        !object("range") || !object("choose")) {
-      return std::nullopt;
+  /// What makes the text none of an entry; empty where it is one.
+  static std::string FormProblemOf(const Json& json) {
+    if (!json.is_object()) {
+      return "that is no object";
     }
-    TuningEntry entry{json["target"], json["function"], {}, {}, {}};
-    for (const auto& [name, value] : json["shape"].items()) {
-      if (!value.is_number_integer()) {
-        return std::nullopt;
+    std::vector<std::string_view> names;
+    for (const EntryKey& key : kEntryKeys) {
+      names.push_back(key.name);
+    }
+    if (std::string unknown = UnknownKey(json, names); !unknown.empty()) {
+      return "with " + unknown;
+    }
+    for (const EntryKey& key : kEntryKeys) {
+      const auto value = json.find(key.name);
+      if (value == json.end()) {
+        return fmt::format("with no `{}`, which is {}", key.name, key.value);
       }
-      entry.shape[name] = value.get<int64_t>();
+      if (key.is_member == nullptr ? !value->is_string() : !value->is_object()) {
+        return fmt::format("whose `{}` is not {}", key.name, key.value);
+      }
+      for (const auto& [name, member] : value->items()) {
+        if (key.is_member != nullptr && !key.is_member(member)) {
+          return fmt::format("whose `{}` has no {} for `{}`", key.name, key.member, name);
+        }
+      }
     }
+    return "";
+  }
+
+  static TuningEntry Entry(const Json& json) {
+    TuningEntry entry{json["target"], json["function"], json["shape"], {}, {}};
     for (const auto& [name, value] : json["range"].items()) {
-      if (!value.is_array() || value.size() != 2 || !value[0].is_number_integer() ||
-          !value[1].is_number_integer()) {
-        return std::nullopt;
-      }
       entry.range[name] = {value[0].get<int64_t>(), value[1].get<int64_t>()};
     }
     for (const auto& [name, value] : json["choose"].items()) {
-      if (!value.is_number_integer() && !value.is_string()) {
-        return std::nullopt;
-      }
       entry.choose[name] = value.is_string() ? value.get<std::string>() : value.dump();
     }
     return entry;
   }
 
   /// What would keep the entry from ever deciding something; empty where nothing does.
-  static std::string ProblemOf(const Json& json, const TuningEntry& entry) {
+  static std::string ProblemOf(const TuningEntry& entry) {
     std::vector<std::string_view> targets = {kHostTarget};
     for (const Target& target : Targets()) {
       targets.push_back(target.name);
@@ -98,11 +138,6 @@ class Reader {
     if (std::find(targets.begin(), targets.end(), entry.target) == targets.end()) {
       return fmt::format("for the target `{}`, which is none of `{}`", entry.target,
                          fmt::join(targets, "`, `"));
-    }
-    for (const auto& [key, value] : json.items()) {
-      if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
-        return fmt::format("with a key `{}`, which is none of `{}`", key, fmt::join(kKeys, "`, `"));
-      }
     }
     for (const auto& [name, range] : entry.range) {
       if (range.lo > range.hi) {
@@ -112,7 +147,6 @@ class Reader {
     return entry.choose.empty() ? "that chooses nothing" : "";
   }
 
-  static constexpr std::string_view kKeys[] = {"target", "function", "shape", "range", "choose"};
   const std::string& origin_;
   Diagnostics& diagnostics_;
 };

@@ -91,6 +91,41 @@ TEST_CASE("an entry that would never decide something is an error") {
         "`t.json` is not JSON: line 2, column 74 cannot be read");
 }
 
+TEST_CASE("what is no entry is told by the key that is missing or has something else") {
+  auto problem = [](const std::string& text) {
+    Diagnostics diagnostics;
+    CHECK_FALSE(ParseTuning(text, "t.json", diagnostics));
+    REQUIRE(diagnostics.all().size() == 1);
+    return diagnostics.all()[0].message;
+  };
+  auto with = [&](const std::string& range, const std::string& rest) {
+    return problem(R"({"tuning":1,"entries":[{"target":"h200","function":"f","shape":{},"range":)" +
+                   range + rest + "}]}");
+  };
+  auto of_entry = [&](const std::string& entry) {
+    return problem("{\"tuning\":1,\"entries\":[" + entry + "]}");
+  };
+  CHECK(of_entry("5") == "`t.json` has an entry that is no object: 5");
+  CHECK(of_entry(R"({"target":"h200"})") ==
+        R"(`t.json` has an entry with no `function`, which is a string: {"target":"h200"})");
+  CHECK(of_entry(R"({"target":200})") ==
+        R"(`t.json` has an entry whose `target` is not a string: {"target":200})");
+  CHECK(with("[1,8]", "")
+            .starts_with(
+                "`t.json` has an entry whose `range` is not an object of pairs of integers: {"));
+  CHECK(with(R"({"B":[1]})", "")
+            .starts_with("`t.json` has an entry whose `range` has no pair of integers for `B`: {"));
+  CHECK(with("{}", "").starts_with(
+      "`t.json` has an entry with no `choose`, which is an object of integers and strings: {"));
+  CHECK(with("{}", R"(,"choose":{"rows":8.5})")
+            .starts_with(
+                "`t.json` has an entry whose `choose` has no integer or string for `rows`: {"));
+  CHECK(of_entry(R"({"target":"h200","function":"f","shape":{"K":"24"}})")
+            .starts_with("`t.json` has an entry whose `shape` has no integer for `K`: {"));
+  CHECK(problem(R"({"tuning":1,"entries":[],"entires":[]})") ==
+        "`t.json` has a key `entires`, which is none of `tuning`, `entries`");
+}
+
 TEST_CASE("an entry has the schedule of a kernel beside its loader") {
   Question loader = Asked(1, 8);
   loader.function = "decode";
