@@ -19,11 +19,16 @@ CLI::Option* AddList(CLI::App* app, const std::string& flags, std::vector<std::s
   return app->add_option(flags, values, help)->type_name(type)->take_all()->allow_extra_args(false);
 }
 
+CLI::Validator NotEmpty(const char* what) {
+  return CLI::Validator(
+      [what](const std::string& text) {
+        return text.empty() ? fmt::format("the {} is empty", what) : std::string();
+      },
+      "");
+}
+
 void AddOutput(CLI::App* app, std::string& file, const std::string& help) {
-  app->add_option("-o,--output", file, help)
-      ->check(CLI::Validator(
-          [](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, ""))
-      ->type_name("FILE");
+  app->add_option("-o,--output", file, help)->check(NotEmpty("name"))->type_name("FILE");
 }
 
 void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format) {

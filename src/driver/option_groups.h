@@ -50,6 +50,9 @@ CLI::Validator Between(T min, T max) {
       "");
 }
 
+/// A text, where an empty one would mean that there is no such option: `what` names it in messages.
+CLI::Validator NotEmpty(const char* what);
+
 /// One value for each occurrence, so that a positional may follow.
 CLI::Option* AddList(CLI::App* app, const std::string& flags, std::vector<std::string>& values,
                      const std::string& help, const std::string& type);

@@ -224,6 +224,7 @@ void AddQuery(CLI::App* command, QueryOptions& options) {
       ->add_option("--routing", options.routing,
                    "Count what a routing of tokens to experts touches: chosen evenly, by zipf:S, "
                    "or a file with the choices of each layer in a line")
+      ->check(NotEmpty("value"))
       ->type_name("uniform|zipf:S|FILE");
 }
 
