@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "compile/sizes.h"
 #include "ir/requirements.h"
@@ -68,31 +69,84 @@ std::vector<KernelId> KernelSelection::Select() {
 
 /// Each value is one that its tensor may have at the kernel's sizes.
 bool KernelSelection::ValuesAreInRange(KernelId id) const {
-  const Env sizes = SizesOf(id);
-  const DimRanges ranges = RangesOf(module_, module_.kernels[id]);
-  for (TensorId each : TensorsOf(id)) {
-    const Tensor& tensor = module_.tensors[each];
-    auto value = query_.values.find(tensor.name);
-    if (value == query_.values.end()) {
-      continue;
-    }
-    constexpr Interval kAll{std::numeric_limits<int64_t>::min(),
-                            std::numeric_limits<int64_t>::max()};
-    Interval range = RangeOfType(tensor.type).value_or(kAll);
-    if (tensor.value_lo && IsUniform(module_, tensor)) {
-      auto lo = EvaluateInt(module_, tensor.value_lo, sizes, ranges);
-      auto hi = EvaluateInt(module_, tensor.value_hi, sizes, ranges);
-      range = {std::max(range.lo, lo.value_or(range.lo)),
-               hi ? std::min(range.hi, *hi - 1) : range.hi};
-    }
-    if (value->second < range.lo || value->second > range.hi) {
-      diagnostics_.Error(DiagnosticKind::CommandLine, tensor.range,
-                         fmt::format("`--value {}={}` is not in {}..{}, both included", tensor.name,
-                                     value->second, range.lo, range.hi));
+  for (TensorId tensor : TensorsOf(id)) {
+    auto value = query_.values.find(module_.tensors[tensor].name);
+    if (value != query_.values.end() && !IsInRange(id, tensor, value->second)) {
       return false;
     }
   }
   return true;
+}
+
+bool KernelSelection::IsInRange(KernelId id, TensorId given, int64_t value) const {
+  const Tensor& tensor = module_.tensors[given];
+  for (TensorId said : RangedBy(id, given)) {
+    const Interval range = ValuesOf(id, said);
+    if (value >= range.lo && value <= range.hi) {
+      continue;
+    }
+    Diagnostic& error =
+        diagnostics_.Error(DiagnosticKind::CommandLine, tensor.range,
+                           fmt::format("`--value {}={}` is not in {}..{}, both included",
+                                       tensor.name, value, range.lo, range.hi));
+    if (said != given) {
+      error.notes.push_back({module_.tensors[said].range, "what reads it says its range here"});
+    }
+    return false;
+  }
+  return true;
+}
+
+/// Where the range of a tensor's values stands: at the tensor, or at the parameters of those that
+/// read what the launch computes.
+std::vector<TensorId> KernelSelection::RangedBy(KernelId id, TensorId tensor) const {
+  std::vector<TensorId> ranged = {tensor};
+  if (module_.tensors[tensor].value_lo) {
+    return ranged;
+  }
+  for (const ShareSite& site : SharesOf(module_, module_.kernels[id])) {
+    const Share& share = std::get<Share>(module_.nodes[site.share]);
+    for (size_t i = 0; i < share.args.size(); ++i) {
+      if (share.args[i].tensor == tensor) {
+        ranged.push_back(module_.devices[share.callee].params[i]);
+      }
+    }
+  }
+  return ranged;
+}
+
+/// The values that any element of the tensor may have, as far as the kernel's sizes tell.
+Interval KernelSelection::ValuesOf(KernelId id, TensorId said) const {
+  constexpr Interval kAll{std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  const Tensor& tensor = module_.tensors[said];
+  Interval values = RangeOfType(tensor.type).value_or(kAll);
+  if (!tensor.value_lo) {
+    return values;
+  }
+  const Env sizes = SizesOf(id);
+  const DimRanges ranges = RangesOf(module_, module_.kernels[id]);
+  std::map<SymbolId, Interval> known;
+  for (const auto& [dim, size] : sizes) {
+    known[dim] = {size, size};
+  }
+  for (size_t i = 0; i < tensor.indices.size(); ++i) {
+    auto extent = EvaluateInt(module_, tensor.shape[i], sizes, ranges);
+    if (tensor.indices[i] && extent && *extent > 0) {
+      known[tensor.indices[i]] = {0, *extent - 1};
+    }
+  }
+  // Bounds are exact only for an end that can be evaluated: one that is the same for all elements.
+  auto bounds = [&](ExprId end) {
+    auto exact = EvaluateInt(module_, end, sizes, ranges);
+    return exact ? std::optional(Interval{*exact, *exact}) : Bounds(module_, end, known, ranges);
+  };
+  if (auto lo = bounds(tensor.value_lo)) {
+    values.lo = std::max(values.lo, lo->lo);
+  }
+  if (auto hi = bounds(tensor.value_hi)) {
+    values.hi = std::min(values.hi, hi->hi - 1);
+  }
+  return values;
 }
 
 /// A kernel's parameters and buffers.

@@ -33,6 +33,9 @@ class KernelSelection {
   std::vector<TensorId> TensorsOf(KernelId id) const;
   bool Serves(KernelId id) const;
   bool ValuesAreInRange(KernelId id) const;
+  bool IsInRange(KernelId id, TensorId given, int64_t value) const;
+  std::vector<TensorId> RangedBy(KernelId id, TensorId tensor) const;
+  Interval ValuesOf(KernelId id, TensorId said) const;
 
   const Module& module_;
   KernelQuery query_;
