@@ -8,7 +8,6 @@
 
 #include "compile/sizes.h"
 #include "ir/requirements.h"
-#include "ir/walk.h"
 #include "simulator/sizes.h"
 #include "support/assignments.h"
 
@@ -36,7 +35,12 @@ std::vector<KernelId> KernelSelection::Select() {
     }
   }
   std::vector<KernelId> kernels;
-  for (KernelId id : module_.kernels.Ids()) {
+  for (const Item& item : module_.items) {  // in the program's order, which the ids do not have
+    const auto* kernel = std::get_if<KernelId>(&item);
+    if (kernel == nullptr) {
+      continue;
+    }
+    const KernelId id = *kernel;
     const std::string& graph = module_.kernels[id].graph;
     if (!Contains(graphs, graph)) {
       graphs.push_back(graph);

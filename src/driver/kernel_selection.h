@@ -23,7 +23,8 @@ class KernelSelection {
   KernelSelection(const Module& module, KernelQuery query, Diagnostics& diagnostics)
       : module_(module), query_(query), diagnostics_(diagnostics) {}
 
-  /// The kernels that serve the sizes asked for; empty after an error.
+  /// The kernels that serve the sizes asked for, in the order of their ranges; empty after an
+  /// error.
   std::vector<KernelId> Select();
 
   /// The sizes asked for, and of the others the least that the kernel serves with them.
