@@ -30,21 +30,23 @@ class Inspection {
         only_(std::move(graph)),
         diagnostics_(diagnostics) {}
 
-  /// Reports names that the artifact does not have.
+  /// Reports names that the artifact does not have, and sizes that none of its launches can have.
   bool CheckArguments() const {
     std::vector<std::string> graphs;
     std::vector<std::string> dims;
+    bool sizes_ok = true;
     for (const manifest::Graph& graph : manifest_.graphs) {
       graphs.push_back(graph.name);
       for (const manifest::Dim& dim : graph.dims) {
         if (std::find(dims.begin(), dims.end(), dim.name) == dims.end()) {
           dims.push_back(dim.name);
+          sizes_ok &= CheckSize(dim);
         }
       }
     }
     bool graph_ok = only_.empty() || CheckName(only_, "--graph", "graph", graphs, diagnostics_);
     bool dims_ok = CheckNames(dims_, "--dim", "dimension", dims, diagnostics_);
-    return graph_ok && dims_ok;
+    return graph_ok && dims_ok && sizes_ok;
   }
 
   std::string Text() const {
@@ -120,6 +122,24 @@ class Inspection {
   }
 
  private:
+  /// A dimension has one range in all graphs.
+  bool CheckSize(const manifest::Dim& dim) const {
+    auto given = dims_.find(dim.name);
+    if (given == dims_.end()) {
+      return true;
+    }
+    const int64_t size = given->second;
+    const bool in_range = dim.min <= size && size <= dim.max;
+    if (in_range && size % dim.multiple == 0) {
+      return true;
+    }
+    diagnostics_.Error(DiagnosticKind::CommandLine, {},
+                       fmt::format("`--dim {}={}` is not {}", dim.name, size,
+                                   in_range ? fmt::format("a multiple of {}", dim.multiple)
+                                            : fmt::format("in {}..{}", dim.min, dim.max)));
+    return false;
+  }
+
   bool IsShown(const manifest::Graph& graph) const { return only_.empty() || graph.name == only_; }
 
   std::string StateText() const {
