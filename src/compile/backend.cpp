@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compile/impl_templates.h"
 #include "ir/printer.h"
 #include "ir/schedules.h"
 #include "runtime/container.h"
@@ -73,6 +74,7 @@ std::optional<CompileOutput> Assemble(const Emitted& emitted, const TargetOption
   if (!output.ok) {
     Diagnostic& error = session.diagnostics().Error(
         DiagnosticKind::Toolchain, {}, fmt::format("{} made no binary", NameOf(target)));
+    error.notes = NotesOnTemplates(output.log, emitted.templates);
     error.notes.push_back({{}, "it said:\n" + output.log});
     error.notes.push_back({{}, "`--stop-after=emit` prints the text that it compiled"});
     return std::nullopt;

@@ -68,6 +68,7 @@ class CudaWriter {
       }
     }
     emitted.text = begin + spaces + end + entries;
+    emitted.templates = Templates();
     if (raised_.has_checks) {
       emitted.checks = raised_.check_texts;
     }
@@ -75,6 +76,18 @@ class CudaWriter {
       emitted.waits = raised_.wait_texts;
     }
     return emitted;
+  }
+
+  std::vector<ImplTemplate> Templates() const {
+    std::vector<ImplTemplate> templates;
+    for (const RaisedKernel& kernel : raised_.kernels) {
+      for (const RaisedDevice& each : kernel.devices) {
+        if (const Impl* impl = each.impl; impl != nullptr && !impl->header.empty()) {
+          templates.push_back({each.device.name, impl->header, impl->name, impl->range});
+        }
+      }
+    }
+    return templates;
   }
 
   void WriteKernel(TextWriter& out, const RaisedKernel& raised) {

@@ -15,6 +15,14 @@
 
 namespace etc {
 
+/// A class template that an impl names, and the header that is to define it.
+struct ImplTemplate {
+  std::string device;
+  std::string header;
+  std::string name;
+  SourceRange range;  // of the impl
+};
+
 /// A translation unit. `checks`, what debug checks say, is absent when no kernel has any, and
 /// `waits`, what watchdogs say, when none has one.
 struct Emitted {
@@ -24,6 +32,7 @@ struct Emitted {
   /// The same as several units, which are compiled by themselves: for CUDA one for each kernel, if
   /// there are more than one.
   std::vector<std::string> units = {};
+  std::vector<ImplTemplate> templates = {};  // that the text takes from headers, of CUDA
 };
 
 /// One self-contained CUDA C++ translation unit with an entry for each kernel of the module, and

@@ -1,0 +1,41 @@
+#include "compile/impl_templates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace etc {
+namespace {
+
+/// Whether NVRTC, or nvcc, which has the same front, says that the name is none, that it is only
+/// declared, or that it is no template.
+bool IsMissing(const std::string& log, const std::string& name) {
+  const std::string texts[] = {
+      fmt::format("namespace \"etc\" has no member \"{}\"", name),
+      fmt::format("incomplete type \"etc::{}<", name),
+      fmt::format("class \"etc::{}\" may not have a template argument list", name)};
+  return std::any_of(std::begin(texts), std::end(texts),
+                     [&](const std::string& text) { return log.find(text) != std::string::npos; });
+}
+
+}  // namespace
+
+std::vector<Note> NotesOnTemplates(const std::string& log,
+                                   const std::vector<ImplTemplate>& templates) {
+  std::vector<Note> notes;
+  for (const ImplTemplate& each : templates) {
+    // Each kernel of a graph has its own functions, made of the same line.
+    const bool is_said = std::any_of(notes.begin(), notes.end(),
+                                     [&](const Note& note) { return note.range == each.range; });
+    if (!is_said && IsMissing(log, each.name)) {
+      notes.push_back(
+          {each.range,
+           fmt::format("header `{}` defines no class template `etc::{}`, which is to implement "
+                       "`@{}`",
+                       each.header, each.name, each.device)});
+    }
+  }
+  return notes;
+}
+
+}  // namespace etc
