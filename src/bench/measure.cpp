@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "runtime/hash.h"
 #include "tensor/compare.h"
@@ -112,11 +113,16 @@ struct Ready {
   std::vector<std::unique_ptr<TimedLauncher>> launchers;
 };
 
-void TakeTurns(BenchPlace& place, const BenchTensors& tensors,
+/// False where `stop` was set before the last launch.
+bool TakeTurns(BenchPlace& place, const BenchTensors& tensors,
                const std::vector<std::unique_ptr<TimedLauncher>>& launchers, bool settle,
-               int64_t launches, std::vector<BenchRow>& rows) {
+               int64_t launches, const std::atomic<bool>& stop, std::vector<BenchRow>& rows) {
   for (int64_t round = -kWarmUp; round < launches; ++round) {
     for (const auto& launcher : launchers) {
+      if (stop) {
+        place.Wait();
+        return false;
+      }
       if (!settle) {
         tensors.Restore(place);
       }
@@ -126,7 +132,10 @@ void TakeTurns(BenchPlace& place, const BenchTensors& tensors,
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i].ms = SpreadOf(launchers[i]->Times());
   }
+  return true;
 }
+
+constexpr std::atomic<bool> kNever = false;
 
 }  // namespace
 
@@ -156,21 +165,32 @@ std::vector<BenchRow> MeasureByTurns(BenchPlace& place, const BenchTensors& tens
     }
     settle = settle && LeavesInouts(place, tensors, *launchers[i], results);
   }
-  TakeTurns(place, tensors, launchers, settle, launches, rows);
+  (void)TakeTurns(place, tensors, launchers, settle, launches, kNever, rows);
   return rows;
 }
 
-std::vector<BenchRow> Turns::Measure(const std::vector<BenchProgram>& programs, int64_t launches) {
+double TurnsSeconds(const std::vector<double>& ms, int64_t launches) {
+  const double round = std::accumulate(ms.begin(), ms.end(), 0.0);
+  return round * static_cast<double>(kWarmUp + launches) / 1000;
+}
+
+std::optional<std::vector<BenchRow>> Turns::Measure(const std::vector<BenchProgram>& programs,
+                                                    int64_t launches,
+                                                    const std::atomic<bool>& stop) {
   std::vector<BenchRow> rows;
   Ready ready(place_, tensors_, graph_, programs);
   for (size_t i = 0; i < programs.size(); ++i) {
+    if (stop) {
+      return std::nullopt;
+    }
     if (!outputs_.contains(programs[i].program)) {
       Look(programs[i], *ready.launchers[i]);
     }
     rows.push_back({programs[i].name, {}, outputs_.at(programs[i].program)});
   }
-  TakeTurns(place_, tensors_, ready.launchers, settles_.value_or(true), launches, rows);
-  return rows;
+  const bool done =
+      TakeTurns(place_, tensors_, ready.launchers, settles_.value_or(true), launches, stop, rows);
+  return done ? std::optional(std::move(rows)) : std::nullopt;
 }
 
 void Turns::Look(const BenchProgram& program, TimedLauncher& launcher) {

@@ -1,6 +1,7 @@
 // Runs the programs of a benchmark from the same inputs, and times them by turns.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,6 +28,9 @@ struct BenchProgram {
                                                    const std::vector<BenchProgram>& programs,
                                                    int64_t launches);
 
+/// The seconds for which programs take turns whose launches take so many milliseconds.
+[[nodiscard]] double TurnsSeconds(const std::vector<double>& ms, int64_t launches);
+
 /// The same of program after program: what each wrote is looked at once, and of the inouts only
 /// whether a second launch of the first program changes them again.
 class Turns {
@@ -34,8 +38,10 @@ class Turns {
   Turns(BenchPlace& place, const BenchTensors& tensors, std::string graph)
       : place_(place), tensors_(tensors), graph_(std::move(graph)) {}
 
-  [[nodiscard]] std::vector<BenchRow> Measure(const std::vector<BenchProgram>& programs,
-                                              int64_t launches);
+  /// Nothing where `stop` was set before the last launch; then the launches that are under way end,
+  /// and no more begin.
+  [[nodiscard]] std::optional<std::vector<BenchRow>> Measure(
+      const std::vector<BenchProgram>& programs, int64_t launches, const std::atomic<bool>& stop);
 
  private:
   void Look(const BenchProgram& program, TimedLauncher& launcher);

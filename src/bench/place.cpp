@@ -48,6 +48,7 @@ class HostPlace : public BenchPlace {
   }
   void Upload(void* to, const void* host, int64_t bytes) override { Copy(to, host, bytes); }
   void Fetch(void* host, const void* from, int64_t bytes) override { Copy(host, from, bytes); }
+  void Wait() override {}
 
   std::unique_ptr<TimedLauncher> Prepare(Instance& instance) override {
     return std::make_unique<HostLauncher>(instance);
@@ -151,6 +152,7 @@ class GpuPlace : public BenchPlace {
     ThrowUnlessOk(etc_device_synchronize());
     ThrowUnlessOk(etc_device_copy_from(host, from, bytes));
   }
+  void Wait() override { ThrowUnlessOk(etc_device_synchronize()); }
 
   std::unique_ptr<TimedLauncher> Prepare(Instance& instance) override {
     return std::make_unique<GpuLauncher>(instance, stream_);

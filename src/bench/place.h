@@ -41,6 +41,9 @@ class BenchPlace {
   virtual void Upload(void* to, const void* host, int64_t bytes) = 0;
   virtual void Fetch(void* host, const void* from, int64_t bytes) = 0;
 
+  /// Until all that was enqueued is done.
+  virtual void Wait() = 0;
+
   virtual std::unique_ptr<TimedLauncher> Prepare(Instance& instance) = 0;
 };
 

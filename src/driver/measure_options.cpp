@@ -69,8 +69,10 @@ void AddTuneCommand(CLI::App& app, Command& command, TuneOptions& options) {
       ->check(Between(0.0, 1000.0))
       ->type_name("X")
       ->capture_default_str();
-  tune->add_option("--time", options.time,
-                   "End after so many seconds with what was found until then")
+  tune->add_option(
+          "--time", options.time,
+          "End after so many seconds, the last comparison among them, with what was found until "
+          "then")
       ->check(Between(0.001, 1e6))
       ->type_name("SECONDS");
   AddOutput(tune, options.output, "The tuning file; what it has of others stays");

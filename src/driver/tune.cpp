@@ -5,12 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <filesystem>
-#include <mutex>
-#include <thread>
 
+#include "bench/measure.h"
 #include "compile/front.h"
 #include "compile/tuning.h"
 #include "driver/commands.h"
@@ -20,6 +17,7 @@
 #include "support/stderr.h"
 #include "support/termination.h"
 #include "tensor/program_view.h"
+#include "tune/time_limit.h"
 
 namespace etc {
 namespace {
@@ -34,27 +32,6 @@ class StopOnInterrupt {
   ~StopOnInterrupt() { AtInterruptSet(nullptr); }
   StopOnInterrupt(const StopOnInterrupt&) = delete;
   StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
-};
-
-/// During its life, asks for a stop once so much time has gone by.
-class StopAfter {
- public:
-  explicit StopAfter(std::optional<double> seconds) {
-    if (seconds) {
-      thread_ = std::jthread([this, seconds = *seconds](const std::stop_token& ended) {
-        std::unique_lock lock(mutex_);
-        if (!over_.wait_for(lock, ended, std::chrono::duration<double>(seconds),
-                            [&] { return ended.stop_requested(); })) {
-          stop_asked = true;
-        }
-      });
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable_any over_;
-  std::jthread thread_;
 };
 
 /// `[######......] 6 of 12  @linear rows, B = 1..3: 16 -> 8, 0.941 -> 0.925 ms`
@@ -107,17 +84,21 @@ class TuneCommand {
           "there is no GPU, so the host is measured; what is found holds for programs on the "
           "host\n");
     }
-    StopAfter limit(options_.time);
+    TimeLimit limit(options_.time, stop_asked);
     auto open = LoadOpen(options_.source, session_);
     if (!open) {
       return;
     }
     StopOnInterrupt stop;
+    std::optional<double> first_ms;
     auto on_step = [&](const SearchStep& step) {
       Show(step);
-      // Whatever ends the search later, this is kept.
+      first_ms = first_ms.value_or(step.before_ms);
       if (step.before != step.after) {
+        // Whatever ends the search later, this is kept.
         (void)WriteText(options_.output, TuningText(*tuning), diagnostics);
+        // In the end what was found takes turns with what was there before.
+        limit.Keep(TurnsSeconds({*first_ms, step.after_ms}, options_.launches));
       }
     };
     auto result = Tune(job, *open, *tuning, stop_asked, on_step, session_);

@@ -22,13 +22,15 @@ class Descent {
       for (size_t i = 0; i < coordinates_.size() && !result_.stopped; ++i) {
         size_t before = result_.best[i];
         double before_ms = result_.best_ms;
-        if (Improve(i)) {
-          changed = true;
-          Expect(i + 1);
-        }
+        const bool improved = Improve(i);
         if (!result_.stopped) {
           on_step({i + 1, coordinates_.size(), &coordinates_[i], before, result_.best[i],
                    before_ms == 0 ? result_.first_ms : before_ms, result_.best_ms});
+        }
+        // Behind the step: a stop may come while the programs are made, and what was found is kept.
+        if (improved) {
+          changed = true;
+          Expect(i + 1);
         }
       }
     }

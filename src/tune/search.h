@@ -55,7 +55,8 @@ inline constexpr double kLeastGain = 0.004;
 
 /// Goes round until nothing changes, at most `rounds` times. An option is taken when it is quicker
 /// by `kLeastGain` twice: among all, and then beside the best so far alone. `on_step` hears of each
-/// coordinate. What is left of a round is announced in front of it and after each change.
+/// coordinate. What is left of a round is announced in front of it and after each change, of which
+/// `on_step` has heard by then.
 [[nodiscard]] SearchResult Search(const std::vector<Coordinate>& coordinates, int rounds,
                                   TrialBench& bench,
                                   const std::function<void(const SearchStep&)>& on_step);

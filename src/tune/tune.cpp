@@ -55,6 +55,10 @@ class Tuner : public TrialBench {
     }
     TuneResult result;
     result.coordinates = Coordinates(*decisions);
+    if (stop_) {
+      result.search.stopped = true;
+      return result;
+    }
     if (result.coordinates.empty()) {
       return ReportNothingOpen();
     }
@@ -111,10 +115,14 @@ class Tuner : public TrialBench {
       return std::nullopt;
     }
     if (different.size() > 1 || !times_.contains(programs.front())) {
-      std::vector<BenchRow> rows = turns_->Measure(different, job_.launches);
-      for (size_t i = 0; i < rows.size(); ++i) {
+      auto rows = turns_->Measure(different, job_.launches, stop_);
+      if (!rows) {
+        return std::nullopt;
+      }
+      for (size_t i = 0; i < rows->size(); ++i) {
+        const BenchRow& row = (*rows)[i];
         times_[different[i].program] =
-            IsRight(rows[i]) ? rows[i].ms.median : std::numeric_limits<double>::infinity();
+            IsRight(row) ? row.ms.median : std::numeric_limits<double>::infinity();
       }
     }
     std::vector<double> times;
@@ -143,9 +151,9 @@ class Tuner : public TrialBench {
     if (before == after) {
       result.search.first_ms = result.search.best_ms;
     } else {
-      std::vector<BenchRow> rows =
-          turns_->Measure({{"before", before}, {"after", after}}, job_.launches);
-      Conclude(result.search, rows[0].ms.median, rows[1].ms.median);
+      const std::atomic<bool> never = false;  // a stop ends the search, and not this
+      auto rows = turns_->Measure({{"before", before}, {"after", after}}, job_.launches, never);
+      Conclude(result.search, (*rows)[0].ms.median, (*rows)[1].ms.median);
     }
   }
 
@@ -205,6 +213,9 @@ class Tuner : public TrialBench {
     ScheduleCosts schedules(open_, *job_.source.target, Advice());
     std::vector<Coordinate> coordinates;
     for (const Decision& decision : decisions) {
+      if (stop_) {
+        break;  // the simulator may take a while for each
+      }
       const Question& question = decision.question;
       auto same = [&](const Coordinate& one) {
         return one.question.function == question.function &&

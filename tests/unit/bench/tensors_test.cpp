@@ -59,6 +59,7 @@ class SmallPlace : public BenchPlace {
   void Copy(void* to, const void* from, int64_t bytes) override { host_->Copy(to, from, bytes); }
   void Upload(void* to, const void* host, int64_t bytes) override { Copy(to, host, bytes); }
   void Fetch(void* host, const void* from, int64_t bytes) override { Copy(host, from, bytes); }
+  void Wait() override { host_->Wait(); }
   std::unique_ptr<TimedLauncher> Prepare(Instance& instance) override {
     return host_->Prepare(instance);
   }

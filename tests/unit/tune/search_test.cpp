@@ -113,6 +113,14 @@ TEST_CASE("what is measured is announced in front of a round and after a change"
   CHECK(clock.expected[1] == std::vector<Assignment>{{2, 0}, {2, 1}});
 }
 
+TEST_CASE("a change is told before the programs that it asks for are made") {
+  Clock clock({{0, 2, -3}, {0, 1}});
+  std::vector<size_t> announced;
+  (void)Search(kTwo, 1, clock,
+               [&](const SearchStep&) { announced.push_back(clock.expected.size()); });
+  CHECK(announced == std::vector<size_t>{1, 2});
+}
+
 TEST_CASE("what is no gain in the end is taken back") {
   SearchResult found{{2, 1}, 10, 6};
   Conclude(found, 9, 7);
