@@ -12,7 +12,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 case "$*" in
   "") level=quick minutes=40 ;;
-  --all) level=all minutes=100 ;;
+  --all) level=all minutes=80 ;;
   --exhaustive) level=exhaustive minutes=600 ;;
   *) echo "usage: $0 [--all | --exhaustive]" >&2; exit 2 ;;
 esac
