@@ -75,6 +75,9 @@ std::optional<CompileOutput> Assemble(const Emitted& emitted, const TargetOption
     Diagnostic& error = session.diagnostics().Error(
         DiagnosticKind::Toolchain, {}, fmt::format("{} made no binary", NameOf(target)));
     error.notes = NotesOnTemplates(output.log, emitted.templates);
+    for (Note& note : NotesOnAssertions(output.log)) {
+      error.notes.push_back(std::move(note));
+    }
     error.notes.push_back({{}, "it said:\n" + output.log});
     error.notes.push_back({{}, "`--stop-after=emit` prints the text that it compiled"});
     return std::nullopt;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace etc {
 namespace {
@@ -33,6 +35,22 @@ std::vector<Note> NotesOnTemplates(const std::string& log,
            fmt::format("header `{}` defines no class template `etc::{}`, which is to implement "
                        "`@{}`",
                        each.header, each.name, each.device)});
+    }
+  }
+  return notes;
+}
+
+std::vector<Note> NotesOnAssertions(const std::string& log) {
+  constexpr std::string_view kBefore = "static assertion failed with \"";
+  std::vector<Note> notes;
+  for (size_t at = log.find(kBefore); at != std::string::npos; at = log.find(kBefore, at)) {
+    at += kBefore.size();
+    const size_t end = log.find('"', at);
+    std::string message = fmt::format("a tile kernel asks of the program that {}",
+                                      std::string_view(log).substr(at, end - at));
+    if (std::none_of(notes.begin(), notes.end(),
+                     [&](const Note& note) { return note.message == message; })) {
+      notes.push_back({{}, std::move(message)});
     }
   }
   return notes;

@@ -1,4 +1,4 @@
-// What a compiler of CUDA says of the class templates that impls name.
+// What a compiler of CUDA says of the class templates that impls name, and what these say.
 #pragma once
 
 #include <string>
@@ -13,5 +13,8 @@ namespace etc {
 /// named, and which header was to define it.
 [[nodiscard]] std::vector<Note> NotesOnTemplates(const std::string& log,
                                                  const std::vector<ImplTemplate>& templates);
+
+/// A note for each static assertion that failed: what a tile kernel asks of a program.
+[[nodiscard]] std::vector<Note> NotesOnAssertions(const std::string& log);
 
 }  // namespace etc

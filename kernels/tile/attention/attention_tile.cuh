@@ -128,7 +128,8 @@ struct AttentionTile {
   static ETC_DEVICE u32 LoadAndScore(u32 k, int lane, Query query, float scale,
                                      float (&scores)[4]) {
     constexpr int at_once = 4;
-    static_assert(kKeyLoads % at_once == 0 && kDim % 32 == 0, "each lane has all of each load");
+    static_assert(kKeyLoads % at_once == 0 && kDim % 32 == 0,
+                  "a head of more than 128 elements has 256");
     k += lane / 4 * kRowBytes + lane % 4 * 16;
     float other[4] = {};
     u32 read = 0;

@@ -61,5 +61,18 @@ TEST_CASE("a template that is there is not said to be missing") {
   CHECK(notes[0].message.starts_with("it said:\n"));
 }
 
+TEST_CASE("what a template asks for and does not get is said in front of the log") {
+  const char* header = R"(namespace etc {
+template <class Config, class Args>
+struct Copy {
+  static_assert(sizeof(Args) == 1, "a copy has one byte");
+};
+})";
+  std::vector<Note> notes = NotesWith(header);
+  REQUIRE(notes.size() == 3);
+  CHECK(notes[0].message == "a tile kernel asks of the program that a copy has one byte");
+  CHECK(notes[1].message.starts_with("it said:\n"));
+}
+
 }  // namespace
 }  // namespace etc
