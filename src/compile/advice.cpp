@@ -10,6 +10,7 @@
 #include "compile/tuning.h"
 #include "emit/builtin_headers.h"
 #include "expand/kernel_options.h"
+#include "expand/open_constants.h"
 #include "schedule/choice_cost.h"
 #include "support/files.h"
 
@@ -70,9 +71,8 @@ std::optional<Tunable> TunableIn(const Module& module, const std::string& functi
       tunable->open.emplace(kLoader);
       tunable->open.emplace(kSchedule);
       for (const Item& item : module.items) {
-        const auto* constant = std::get_if<SymbolId>(&item);
-        if (constant != nullptr && module.choices.contains(*constant)) {
-          tunable->open.insert(module.symbols[*constant].name);
+        if (IsOpen(module, item)) {
+          tunable->open.insert(module.symbols[std::get<SymbolId>(item)].name);
         }
       }
       tunable->is_kernel = true;

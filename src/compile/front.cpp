@@ -35,8 +35,9 @@ bool FitsMember(const ConfigMember& member, const Config& config, const std::str
   auto is_it = [&](const auto& value) { return value.name == member.name; };
   auto text = std::find_if(config.unusable.begin(), config.unusable.end(), is_it);
   const bool is_there = text != config.unusable.end();
-  const bool takes_lists = std::any_of(member.values.begin(), member.values.end(),
-                                       [](const std::string& value) { return value[0] == '['; });
+  const bool takes_lists =
+      std::any_of(member.values.begin(), member.values.end(),
+                  [](const std::string& value) { return value.starts_with('['); });
   const bool is_other = is_there && !text->text && !(takes_lists && !text->json.empty());
   if (is_other || std::any_of(config.overrides.begin(), config.overrides.end(), is_it)) {
     diagnostics.Error(DiagnosticKind::Config, member.range,

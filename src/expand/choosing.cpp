@@ -23,6 +23,14 @@ std::string Listed(const std::vector<Option>& options) {
   return fmt::format("{}{}", fmt::join(names, ", "), options.size() > kMostNamed ? ", …" : "");
 }
 
+std::vector<Option> OptionsOf(const std::vector<int64_t>& values) {
+  std::vector<Option> options;
+  for (int64_t value : values) {
+    options.push_back({fmt::format("{}", value), value});
+  }
+  return options;
+}
+
 /// What the name of a choice or of all alternatives is called in messages.
 std::string NameOf(const Callee& callee, const std::string& parameter) {
   return parameter == kAlternative ? fmt::format("the alternative of `@{}`", callee.name)
@@ -85,9 +93,7 @@ bool Choosing::AddPiece(std::vector<Piece>& pieces, size_t number, const Callee&
   if (!legal) {
     return false;
   }
-  for (int64_t value : *legal) {
-    question.options.push_back({fmt::format("{}", value), value});
-  }
+  question.options = OptionsOf(*legal);
   if (std::optional<int64_t> value = EvaluateInt(module_, formula, {}, one.ends)) {
     question.by_formula = fmt::format("{}", *value);
   }
@@ -168,14 +174,10 @@ void Choosing::CheckConstant(SymbolId constant) {
   if (!legal || (value && std::find(legal->begin(), legal->end(), *value) != legal->end())) {
     return;
   }
-  std::vector<Option> options;
-  for (int64_t one : *legal) {
-    options.push_back({fmt::format("{}", one), one});
-  }
   diagnostics_.Error(
       DiagnosticKind::Choice, symbol.range,
       fmt::format("`{}` is `{}`; it may be {}", symbol.name, Print(module_, symbol.value),
-                  options.empty() ? "nothing" : Listed(options)));
+                  legal->empty() ? "nothing" : Listed(OptionsOf(*legal))));
 }
 
 std::vector<size_t> Choosing::Alternatives(const Callee& callee,

@@ -56,7 +56,7 @@ void DecideConstants(Module& module, const std::vector<size_t>& graphs, Choosing
     std::for_each(open.begin(), open.end(), [&](SymbolId id) { choosing.CheckConstant(id); });
     return;
   }
-  const Graph graph = module.graphs[std::get<GraphId>(module.items[graphs.front()])];
+  const Graph& graph = module.graphs[std::get<GraphId>(module.items[graphs.front()])];
   choosing.Enter(graph);
   std::vector<SymbolId> by_range;
   for (SymbolId id : open) {

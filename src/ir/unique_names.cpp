@@ -1,12 +1,13 @@
 #include "ir/unique_names.h"
 
-#include <map>
+#include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include "ir/body_visitor.h"
 #include "ir/overloaded.h"
 #include "ir/walk.h"
+#include "support/unique_name.h"
 
 namespace etc {
 namespace {
@@ -34,22 +35,18 @@ class Namer : BodyVisitor {
 
  private:
   void Declare(SymbolId id) {
-    if (!id) {
+    if (!id || declared_.contains(id)) {
       return;
     }
     Symbol& symbol = module_.symbols[id];
-    auto [it, is_new] = taken_.try_emplace(symbol.name, id);
-    if (is_new) {
-      scope_.push_back(it);
-    } else if (it->second != id && symbol.kind != SymbolKind::Scalar) {
-      std::string base = symbol.name;
-      for (int i = 2; !is_new; ++i) {
-        symbol.name = base + "_" + std::to_string(i);
-        std::tie(it, is_new) = taken_.try_emplace(symbol.name, id);
-      }
-      scope_.push_back(it);
-      renamed_ = true;
+    if (symbol.kind == SymbolKind::Scalar && taken_.contains(symbol.name)) {
+      return;
     }
+    std::string name = UniqueName(symbol.name, taken_);
+    renamed_ |= name != symbol.name;
+    symbol.name = std::move(name);
+    declared_.insert(id);
+    scope_.push_back(id);
   }
 
   /// What `inside` declares ends with it.
@@ -58,7 +55,8 @@ class Namer : BodyVisitor {
     size_t outer = scope_.size();
     inside();
     for (; scope_.size() > outer; scope_.pop_back()) {
-      taken_.erase(scope_.back());
+      taken_.erase(module_.symbols[scope_.back()].name);
+      declared_.erase(scope_.back());
     }
   }
 
@@ -201,11 +199,10 @@ class Namer : BodyVisitor {
     Declare(pair.index);
   }
 
-  using Names = std::map<std::string, SymbolId>;
-
   Module& module_;
-  Names taken_;                         // by whom
-  std::vector<Names::iterator> scope_;  // in the order of their declarations
+  std::set<std::string> taken_;
+  std::set<SymbolId> declared_;
+  std::vector<SymbolId> scope_;  // the same in order
   bool renamed_ = false;
 };
 
