@@ -92,7 +92,7 @@ class Bounder {
       Result lo = Of(symbol.lo), hi = Of(symbol.hi);
       return lo && hi && lo->lo < hi->hi ? Result(Interval{lo->lo, hi->hi - 1}) : std::nullopt;
     }
-    if (symbol.kind == SymbolKind::Value) {
+    if (symbol.kind != SymbolKind::Const && NamesExpr(symbol)) {
       return Of(symbol.value);
     }
     if (symbol.kind == SymbolKind::Const) {

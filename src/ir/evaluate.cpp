@@ -105,7 +105,7 @@ class Evaluator {
 
   std::optional<int64_t> IntOf(const SymbolRef& ref) {
     const Symbol& symbol = module_.symbols[ref.symbol];
-    if (symbol.kind != SymbolKind::Const && symbol.kind != SymbolKind::Value) {
+    if (!NamesExpr(symbol)) {
       auto found = env_.find(ref.symbol);
       return found != env_.end() ? std::optional(found->second) : std::nullopt;
     }
@@ -202,7 +202,7 @@ class Evaluator {
 
   std::optional<double> FloatOf(const SymbolRef& ref) {
     const Symbol& symbol = module_.symbols[ref.symbol];
-    if (symbol.kind != SymbolKind::Const) {
+    if (!NamesExpr(symbol)) {
       return std::nullopt;
     }
     auto [found, is_new] = float_constants_.emplace(ref.symbol, std::nullopt);
@@ -291,7 +291,7 @@ class Evaluator {
 
   std::optional<bool> BoolOf(const SymbolRef& ref) {
     const Symbol& symbol = module_.symbols[ref.symbol];
-    return symbol.kind == SymbolKind::Const ? Bool(symbol.value) : std::nullopt;
+    return NamesExpr(symbol) ? Bool(symbol.value) : std::nullopt;
   }
 
   std::optional<bool> BoolOf(const Cast& cast) {

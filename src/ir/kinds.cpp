@@ -153,9 +153,11 @@ class KindFinder {
 
   /// Of a constant or a `let`.
   ValueKind KindOfNamed(SymbolId symbol) {
+    if (ExprId value = module_.symbols[symbol].value) {
+      return Find(value);
+    }
     if (module_.symbols[symbol].kind == SymbolKind::Const) {
-      ExprId value = module_.symbols[symbol].value;
-      return value ? Find(value) : ValueKind::Int;  // of the target, which is chosen later
+      return ValueKind::Int;  // of the target, which is chosen later
     }
     const Stmt* binding = BindingOf(module_, symbol);
     if (binding == nullptr) {

@@ -45,6 +45,12 @@ struct Symbol {
   ExprId present = {};              // Scalar: `if`, the condition under which there is one
 };
 
+/// Whether the symbol is a name for an expression: `const`, and a `let` that is not of a body.
+inline bool NamesExpr(const Symbol& symbol) {
+  return symbol.kind == SymbolKind::Const || symbol.kind == SymbolKind::Value ||
+         (symbol.kind == SymbolKind::Let && symbol.value);
+}
+
 enum class TensorKind : uint8_t { Param, Buffer, Local };
 enum class Access : uint8_t { In, Out, InOut };
 

@@ -23,9 +23,10 @@ graph @g(%x: f32[n, m], %y: out f32[n, m]) specialise ()";
 constexpr const char* kTail = ") {\n  call @copy(%x, %y);\n}\n";
 
 /// The line of the graph in the module that these sizes leave of these ranges.
-std::string GraphWith(const std::string& ranges, const std::map<std::string, int64_t>& sizes) {
+std::string GraphWith(const std::string& ranges, const std::map<std::string, int64_t>& sizes,
+                      const std::string& requirement = "") {
   Diagnostics diagnostics;
-  SourceFile source("test.etir", kHead + ranges + kTail);
+  SourceFile source("test.etir", kHead + ranges + kTail + requirement);
   std::unique_ptr<Module> module = Parse(source, diagnostics);
   REQUIRE(module != nullptr);
   KeepRangesOf(*module, sizes);
@@ -46,6 +47,11 @@ TEST_CASE("all ranges are kept where the sizes leave several, none, or are not g
   CHECK(GraphWith(ranges, {{"n", 8}}) == all);
   CHECK(GraphWith(ranges, {{"n", 8}, {"m", 9}}) == all);
   CHECK(GraphWith(ranges, {}) == all);
+}
+
+TEST_CASE("a range is left out in which a requirement fails, also one over a named expression") {
+  CHECK(GraphWith("n: 1..8, 9..64", {{"m", 3}}, "let half = n / 2;\nrequire n - half <= 4;\n") ==
+        "of @g where (n in 1..8)");
 }
 
 TEST_CASE("ranges with an error are kept for the verifier") {
