@@ -5,6 +5,7 @@
 
 #include "ir/checked.h"
 #include "ir/evaluate.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {
@@ -25,8 +26,8 @@ class Cloner {
         return found->second;
       }
     }
-    if (ExprId only = OnlyValue(expr)) {
-      return only;
+    if (ExprId end = EndOf(expr)) {
+      return end;
     }
     SourceRange range = module_.RangeOf(id);
     return module_.AddExpr(std::visit([this](const auto& e) { return Expr(CopyOf(e)); }, expr),
@@ -42,16 +43,82 @@ class Cloner {
   }
 
  private:
-  /// Of an end of the range of what a constant stands for: that constant.
-  ExprId OnlyValue(const Expr& expr) const {
+  /// An end of the range of what a symbol stands for: a constant itself, and of what grows with
+  /// every dimension in it the value at their ends. Absent for a dimension, whose ends have no
+  /// other name.
+  ExprId EndOf(const Expr& expr) {
     const auto* call = std::get_if<Call>(&expr);
     if (call == nullptr || KindOf(call->op) != IntrinsicKind::Limit || call->args.size() != 1) {
       return {};
     }
     const auto* ref = std::get_if<SymbolRef>(&module_.exprs[call->args[0]]);
     auto found = ref != nullptr ? symbols_.find(ref->symbol) : symbols_.end();
-    return found != symbols_.end() && EvaluateInt(module_, found->second, {}) ? found->second
-                                                                              : ExprId{};
+    if (found == symbols_.end()) {
+      return {};
+    }
+    if (EvaluateInt(module_, found->second, {})) {
+      return found->second;
+    }
+    const bool is_name = std::holds_alternative<SymbolRef>(module_.exprs[found->second]);
+    return !is_name && Grows(found->second) ? AtEnds(call->op, found->second) : ExprId{};
+  }
+
+  /// Whether the value never falls when a dimension grows, which is not negative.
+  bool Grows(ExprId id) const {
+    const Expr& expr = module_.exprs[id];
+    if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
+      const SymbolKind kind = module_.symbols[ref->symbol].kind;
+      return kind == SymbolKind::Dim || kind == SymbolKind::Const;
+    }
+    if (std::holds_alternative<IntLiteral>(expr)) {
+      return true;
+    }
+    auto is_constant = [this](ExprId operand, int64_t least) {
+      return EvaluateInt(module_, operand, {}).value_or(least - 1) >= least;
+    };
+    if (const auto* binary = std::get_if<Binary>(&expr)) {
+      const ExprId left = binary->left, right = binary->right;
+      switch (binary->op) {
+        case BinaryOp::Add:
+          return Grows(left) && Grows(right);
+        case BinaryOp::Sub:
+          return Grows(left) && EvaluateInt(module_, right, {}).has_value();
+        case BinaryOp::Mul:
+          return Grows(left) && Grows(right) && IsNotNegative(left) && IsNotNegative(right);
+        case BinaryOp::Div:
+          return Grows(left) && is_constant(right, 1);
+        default:
+          return false;
+      }
+    }
+    const auto* call = std::get_if<Call>(&expr);
+    if (call == nullptr || call->args.size() != 2) {
+      return false;
+    }
+    const bool picks = call->op == Intrinsic::Min || call->op == Intrinsic::Max;
+    const bool divides = KindOf(call->op) == IntrinsicKind::Quotient;
+    return Grows(call->args[0]) &&
+           ((picks && Grows(call->args[1])) || (divides && is_constant(call->args[1], 1)));
+  }
+
+  bool IsNotNegative(ExprId id) const {
+    std::optional<Interval> values = Bounds(module_, id, {}, {});
+    return values && values->lo >= 0;
+  }
+
+  /// The value where each dimension is at that end of its range.
+  ExprId AtEnds(Intrinsic end, ExprId value) {
+    Substitution ends;
+    VisitExprs(module_, value, [&](ExprId id) {
+      const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
+      if (ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Dim) {
+        ends[ref->symbol] = id;
+      }
+    });
+    for (auto& [dim, id] : ends) {
+      id = module_.AddExpr(Call{end, {id}}, module_.RangeOf(id));
+    }
+    return Cloner(module_, ends, {}).Copy(value);
   }
 
   /// A variable that the expression itself binds; a substitution may rename it.

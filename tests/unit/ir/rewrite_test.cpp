@@ -18,6 +18,31 @@ TEST_CASE("a clone has its symbols replaced and leaves the original alone") {
   CHECK_FALSE(Clone(module, ExprId{}, {}));
 }
 
+/// What `upper(n)` becomes where n becomes the expression.
+std::string UpperOf(const std::string& text) {
+  Expression e = ParseExpression("upper(n) + n - (" + text + ")");
+  const auto& difference = std::get<Binary>(e.module->exprs[e.id]);
+  const ExprId ends = std::get<Binary>(e.module->exprs[difference.left]).left;
+  return Print(*e.module, Clone(*e.module, ends, {{e.Symbol("n"), difference.right}}));
+}
+
+TEST_CASE("an end of what grows with each dimension is its value at their ends") {
+  CHECK(UpperOf("m") == "upper(m)");
+  CHECK(UpperOf("6") == "6");
+  CHECK(UpperOf("m * 2 + 3") == "upper(m) * 2 + 3");
+  CHECK(UpperOf("m * six") == "upper(m) * six");
+  CHECK(UpperOf("ceildiv(m - 5, 4)") == "ceildiv(upper(m) - 5, 4)");
+  CHECK(UpperOf("align(m / 2, 16)") == "align(upper(m) / 2, 16)");
+  CHECK(UpperOf("min(m * m, twelve)") == "min(upper(m) * upper(m), twelve)");
+}
+
+TEST_CASE("what may fall has no end that is known") {
+  for (std::string text : {"100 - m", "m - m / 2", "m % 5", "m * -2", "m / -2", "m + i",
+                           "ceildiv(300, m)", "(m - 100) * m", "max(m, -m)"}) {
+    CHECK(UpperOf(text) == "upper(" + text + ")");
+  }
+}
+
 TEST_CASE("a clone can read other tensors") {
   Expression e = ParseExpression("%x[i] + %x[0]");
   Module& module = *e.module;
