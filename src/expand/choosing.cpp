@@ -353,9 +353,11 @@ const Option* Choosing::Settle(const Callee& callee, std::optional<Answer> answe
                          ? fmt::format("{} by `{}`", what, answer->origin)
                          : what + " by its formula";
   diagnostics_
-      .Error(alternative ? DiagnosticKind::Alternative : DiagnosticKind::Choice, call_range,
-             fmt::format("{} is {}; for {} it may be {}", NameOf(callee, asked.parameter), says,
-                         TextOf(range), asked.options.empty() ? "nothing" : Listed(asked.options)))
+      .Error(
+          alternative ? DiagnosticKind::Alternative : DiagnosticKind::Choice, call_range,
+          fmt::format("{} is {}; for {} {}", NameOf(callee, asked.parameter), says, TextOf(range),
+                      asked.options.empty() ? "no value may be used"
+                                            : "it may be " + Listed(asked.options)))
       .notes.push_back({callee.range, "it is defined here"});
   return nullptr;
 }
