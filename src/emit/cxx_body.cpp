@@ -84,8 +84,7 @@ class BodyWriter {
       out_.Line(fmt::format("[[maybe_unused]] {} {}[{}];", CxxType(type), name, elements));
       return;
     }
-    out_.Line(fmt::format("const std::unique_ptr<{0}[]> {1}_memory(new {0}[{2}]);", CxxType(type),
-                          name, elements));
+    out_.Line(fmt::format("const HeapArray<{0}> {1}_memory({2});", CxxType(type), name, elements));
     out_.Line(
         fmt::format("[[maybe_unused]] {}* const {} = {}_memory.get();", CxxType(type), name, name));
   }

@@ -149,12 +149,12 @@ void TaskLoop::WriteFirst(const std::function<void()>& taken) {
   if (raised_.tickets) {
     if (arch_ == Arch::Host) {
       out_.Open("const auto take = [&]() -> i64 {");
-      out_.Line(fmt::format(
-          "std::atomic_ref<u32> counter(events.counters[({}) * Events::kStride]);", Counter()));
+      out_.Line(fmt::format("AtomicRef<u32> counter(events.counters[({}) * Events::kStride]);",
+                            Counter()));
       if (raised_.arrivals.empty()) {
-        out_.Line("return counter.fetch_add(1, std::memory_order_relaxed);");
+        out_.Line("return counter.fetch_add(1, __ATOMIC_RELAXED);");
       } else {
-        out_.Line("const i64 ticket = counter.fetch_add(1, std::memory_order_relaxed);");
+        out_.Line("const i64 ticket = counter.fetch_add(1, __ATOMIC_RELAXED);");
         out_.Open("if (ticket < tasks) {");
         WriteCoordinates("ticket");
         taken();

@@ -28,7 +28,7 @@ struct CountedQueue : Queue {
     if (!await(place, ticket)) {
       return kBeyondTasks;
     }
-    const u32 word = std::atomic_ref<u32>(*place).exchange(0, std::memory_order_relaxed);
+    const u32 word = AtomicRef<u32>(*place).exchange(0, __ATOMIC_RELAXED);
     return word == kEnd ? kBeyondTasks : i64(word) - 1;
   }
 
@@ -51,7 +51,7 @@ struct CountedQueue : Queue {
       }
     }
     if (Count(head - 1) == u32(pushes) - 1) {
-      const i64 end = std::atomic_ref<u32>(*Tail()).load(std::memory_order_relaxed);
+      const i64 end = AtomicRef<u32>(*Tail()).load(__ATOMIC_RELAXED);
       for (i64 i = 0; i < i64(events.sms) && end + i < places; ++i) {
         Fill(end + i, kEnd);
       }
@@ -61,13 +61,13 @@ struct CountedQueue : Queue {
  private:
   /// What the counter was, before one more.
   u32 Count(i64 counter) const {
-    return std::atomic_ref<u32>(events.counters[counter * Events::kStride])
-        .fetch_add(1, std::memory_order_acq_rel);
+    return AtomicRef<u32>(events.counters[counter * Events::kStride])
+        .fetch_add(1, __ATOMIC_ACQ_REL);
   }
   void Fill(i64 ticket, u32 word) const {
     ETC_MEETING();
     u32* place = Place(ticket);
-    std::atomic_ref<u32>(*place).store(word);
+    AtomicRef<u32>(*place).store(word);
     events.WakeSleepers(place);
   }
 };

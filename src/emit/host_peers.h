@@ -18,7 +18,7 @@ struct Peers {
 
   template <class T>
   T* At(T* own, i64 peer) const {
-    const i64 distance = std::atomic_ref<i64>(distances[peer]).load(std::memory_order_relaxed);
+    const i64 distance = AtomicRef<i64>(distances[peer]).load(__ATOMIC_RELAXED);
     auto* bytes = reinterpret_cast<const char*>(own) + distance;
     return reinterpret_cast<T*>(const_cast<char*>(bytes));
   }
@@ -29,7 +29,7 @@ struct Peers {
     ETC_MEETING();
     for (i64 peer = 0; peer < ranks; ++peer) {
       u32* word = At(begun, peer) + rank * kWords;
-      std::atomic_ref<u32>(*word).store(launch, std::memory_order_release);
+      AtomicRef<u32>(*word).store(launch, __ATOMIC_RELEASE);
       WakeAll(word);
     }
   }
@@ -56,7 +56,7 @@ struct Peers {
   /// reaches the own memory instead, which the runtime makes new.
   bool CutOff(bool gave_up) const {
     for (i64 peer = 0; gave_up && peer < ranks; ++peer) {
-      std::atomic_ref<i64>(distances[peer]).store(0, std::memory_order_relaxed);
+      AtomicRef<i64>(distances[peer]).store(0, __ATOMIC_RELAXED);
     }
     return gave_up;
   }

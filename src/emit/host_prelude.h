@@ -10,13 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <bit>
 #include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 
 #define ETC_DEVICE inline
 #define ETC_ENTRY extern "C" __attribute__((visibility("default")))
@@ -139,22 +137,63 @@ inline f8e5m2 FromFloat<f8e5m2>(float value) {
   return {F8OfFloat<2>(value, -14, 0x7b)};
 }
 
+/// As std::atomic_ref, whose header takes as long to compile as a small program.
+template <class T>
+class AtomicRef {
+ public:
+  explicit AtomicRef(T& value) : value_(&value) {}
+  T load(int order = __ATOMIC_SEQ_CST) const { return __atomic_load_n(value_, order); }
+  void store(T value, int order = __ATOMIC_SEQ_CST) const {
+    __atomic_store_n(value_, value, order);
+  }
+  T exchange(T value, int order = __ATOMIC_SEQ_CST) const {
+    return __atomic_exchange_n(value_, value, order);
+  }
+  T fetch_add(T amount, int order = __ATOMIC_SEQ_CST) const {
+    return __atomic_fetch_add(value_, amount, order);
+  }
+  T fetch_sub(T amount, int order = __ATOMIC_SEQ_CST) const {
+    return __atomic_fetch_sub(value_, amount, order);
+  }
+  /// With a copy of what is there in `expected` where that is something else.
+  bool compare_exchange_weak(T& expected, T value, int order) const {
+    return __atomic_compare_exchange_n(value_, &expected, value, true, order, __ATOMIC_RELAXED);
+  }
+
+ private:
+  T* value_;
+};
+
+/// The elements of a local that is too large for the stack of a thread.
+template <class T>
+class HeapArray {
+ public:
+  explicit HeapArray(i64 count) : elements_(new T[count]) {}
+  HeapArray(const HeapArray&) = delete;
+  HeapArray& operator=(const HeapArray&) = delete;
+  ~HeapArray() { delete[] elements_; }
+  T* get() const { return elements_; }
+
+ private:
+  T* const elements_;
+};
+
 inline u32 LoadAcquire(const u32* address) {
-  return std::atomic_ref<u32>(const_cast<u32&>(*address)).load(std::memory_order_acquire);
+  return AtomicRef<u32>(const_cast<u32&>(*address)).load(__ATOMIC_ACQUIRE);
 }
 inline u32 FetchAddAcquireRelease(u32* address, u32 amount) {
-  return std::atomic_ref<u32>(*address).fetch_add(amount, std::memory_order_acq_rel);
+  return AtomicRef<u32>(*address).fetch_add(amount, __ATOMIC_ACQ_REL);
 }
 inline void AddRelease(u32* address, u32 amount) {
-  std::atomic_ref<u32>(*address).fetch_add(amount, std::memory_order_release);
+  AtomicRef<u32>(*address).fetch_add(amount, __ATOMIC_RELEASE);
 }
 inline u64 LoadRelaxed(const u64* address) {
-  return std::atomic_ref<u64>(const_cast<u64&>(*address)).load(std::memory_order_relaxed);
+  return AtomicRef<u64>(const_cast<u64&>(*address)).load(__ATOMIC_RELAXED);
 }
 inline void MaxRelaxed(u64* address, u64 value) {
-  std::atomic_ref<u64> word(*address);
-  u64 seen = word.load(std::memory_order_relaxed);
-  while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  AtomicRef<u64> word(*address);
+  u64 seen = word.load(__ATOMIC_RELAXED);
+  while (seen < value && !word.compare_exchange_weak(seen, value, __ATOMIC_RELAXED)) {
   }
 }
 /// Sleeps until the word is another one. Whoever stores that wakes all. The word may be in memory
@@ -223,7 +262,7 @@ struct Events {
   void NotifyOne(const Consumer&, i64 index, u32 amount) const {
     ETC_MEETING();
     u32* counter = &counters[index * kStride];
-    std::atomic_ref<u32>(*counter).fetch_add(amount);
+    AtomicRef<u32>(*counter).fetch_add(amount);
     WakeSleepers(counter);
   }
   void NotifyReleased(const Consumer& consumer, i64 index, u32 amount) const {
@@ -232,16 +271,16 @@ struct Events {
   /// Either a sleeper sees what was stored before it sleeps, or it is seen here: all agree on one
   /// sequence of these two accesses and the sleeper's two.
   void WakeSleepers(u32* word) const {
-    if (std::atomic_ref<u32>(*sleepers).load() != 0) {
+    if (AtomicRef<u32>(*sleepers).load() != 0) {
       WakeAll(word);
     }
   }
 
   /// Sleeps unless the counter has changed, until its next notify or for so long.
   void SleepWhile(u32* counter, u32 seen, const timespec* longest) const {
-    std::atomic_ref<u32>(*sleepers).fetch_add(1);
+    AtomicRef<u32>(*sleepers).fetch_add(1);
     syscall(SYS_futex, counter, FUTEX_WAIT, seen, longest, nullptr, 0);
-    std::atomic_ref<u32>(*sleepers).fetch_sub(1);
+    AtomicRef<u32>(*sleepers).fetch_sub(1);
   }
 
   /// Until the counter has this count, or `leave` says so.

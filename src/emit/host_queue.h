@@ -27,9 +27,8 @@ struct Queue {
       return ticket;
     }
     u32* place = Place(ticket);
-    return await(place, ticket)
-               ? i64(std::atomic_ref<u32>(*place).exchange(0, std::memory_order_relaxed)) - 1
-               : kBeyondTasks;
+    return await(place, ticket) ? i64(AtomicRef<u32>(*place).exchange(0, __ATOMIC_RELAXED)) - 1
+                                : kBeyondTasks;
   }
 
   /// Counts the places that are promised to tasks.
@@ -47,7 +46,7 @@ struct Queue {
     for (i64 i = 0; i < tasks; ++i) {
       ETC_MEETING();
       u32* place = Place(begin + i);
-      std::atomic_ref<u32>(*place).store(u32(first + i) + 1);
+      AtomicRef<u32>(*place).store(u32(first + i) + 1);
       events.WakeSleepers(place);
     }
   }
@@ -56,8 +55,8 @@ struct Queue {
 
  protected:
   i64 Add(i64 counter, u32 amount) const {
-    return std::atomic_ref<u32>(events.counters[counter * Events::kStride])
-        .fetch_add(amount, std::memory_order_relaxed);
+    return AtomicRef<u32>(events.counters[counter * Events::kStride])
+        .fetch_add(amount, __ATOMIC_RELAXED);
   }
 };
 
