@@ -8,7 +8,7 @@ what they write must be equal in every bit to a launch by itself. Then launches 
 
 With several GPUs the same is done with a process for each rank.
 
-    check_ranks.py [--launches N] [--ranks N,N..] [--processes no|own|shared]
+    check_ranks.py [--launches N] [--ranks N,N..] [--programs NAME,NAME..] [--processes no|own|shared]
 
 $ETC is the compiler and $ETCRT names libetcrt. Needs the CUDA driver.
 """
@@ -33,6 +33,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--launches", type=int, default=10000)
     parser.add_argument("--ranks", type=command.integers, default=[1, 2, 4])
+    parser.add_argument("--programs", type=lambda text: text.split(","), help="these alone")
     parser.add_argument("--timed", type=int, default=2000, help="launches on end")
     parser.add_argument("--processes", choices=["no", "own", "shared"], default="own",
                         help="a process for each rank: never, with a device of its own, or also with "
@@ -154,13 +155,14 @@ def check(case, devices, options, folder):
 
 def main():
     options = parse_arguments()
+    cases = [case for case in CASES if not options.programs or case[0] in options.programs]
     available = device_count()
     places = [[0] * ranks for ranks in options.ranks]
     places += [list(range(ranks)) for ranks in options.ranks if 1 < ranks <= available]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        passed = [check(case, devices, options, folder) for devices in places for case in CASES]
-        passed += [check_processes(case, devices, options, folder) for devices in places for case in CASES
+        passed = [check(case, devices, options, folder) for devices in places for case in cases]
+        passed += [check_processes(case, devices, options, folder) for devices in places for case in cases
                    if len(devices) > 1 and has_processes(options.processes, devices)]
     print(f"{passed.count(False)} of {len(passed)} failed, with {available} devices")
     return 0 if all(passed) else 1
