@@ -6,8 +6,9 @@
 # thread sanitizer. With --exhaustive, also more sizes, more SMs and longer campaigns that take the
 # same paths. No level needs a GPU; tests/README.md says what each holds and how long it takes.
 #
-# Ends with a line of totals; fails when anything failed. What has not run within the time of the
-# level, or within $ETC_TEST_MINUTES, has failed.
+# Ends with the time of each part, the tests that took longest, and a line of totals; fails when
+# anything failed. What has not run within the time of the level, or within $ETC_TEST_MINUTES, has
+# failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 case "$*" in
@@ -22,6 +23,19 @@ deadline=$((started + ${ETC_TEST_MINUTES:-$minutes} * 60))
 passed=0
 failed=0
 fixed_layout=""
+part=""
+times=""
+
+begin() {  # begin PART: ends the part before it
+  now=$(date +%s)
+  if [ -n "$part" ]; then
+    times="$times  $(((now - part_started) / 60)):$(printf %02d $(((now - part_started) % 60)))  $part
+"
+  fi
+  part=$1
+  part_started=$now
+  [ -z "$part" ] || echo "== $part, after $(((now - started) / 60)) minutes"
+}
 
 within_time() {  # within_time COMMAND...: ended with all that it started when the time is over
   left=$((deadline - $(date +%s)))
@@ -30,14 +44,13 @@ within_time() {  # within_time COMMAND...: ended with all that it started when t
 }
 
 count() {  # count NAME COMMAND...: one check
-  name=$1
+  begin "$1"
   shift
-  echo "== $name, after $((($(date +%s) - started) / 60)) minutes"
   if "$@"; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
-    echo "FAILED: $name"
+    echo "FAILED: $part"
   fi
 }
 
@@ -78,7 +91,7 @@ names_of() {  # names_of LOG: the tests that have a result in a log of ctest
 run_tests() {  # run_tests PRESET [CTEST OPTION...]: counts each test
   preset=$1
   shift
-  echo "== tests of the $preset build, after $((($(date +%s) - started) / 60)) minutes"
+  begin "tests of the $preset build"
   log=build/$preset.test.log
   rm -f "$log"
   # shellcheck disable=SC2086  # a command or nothing
@@ -101,7 +114,14 @@ run_tests() {  # run_tests PRESET [CTEST OPTION...]: counts each test
   comm -23 "$log.all" "$log.run"
 }
 
+slowest_tests() {  # of all builds, with their seconds
+  sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec.*/\2 \1/p' \
+    build/*.test.log 2>/dev/null | sort -rn | head -20 | sed 's/^/  /'
+}
+
 mkdir -p build
+rm -f build/*.test.log
+begin "set-up"
 within_time scripts/setup.sh || exit 1
 count "formatting" scripts/format.sh --check
 
@@ -136,6 +156,11 @@ else
   fi
 fi
 
+begin ""
+echo "minutes of each part:"
+printf %s "$times"
+echo "seconds of the tests that took longest:"
+slowest_tests
 echo "after $((($(date +%s) - started + 30) / 60)) minutes:"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
