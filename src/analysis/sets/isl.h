@@ -100,10 +100,6 @@ PwAff operator-(const PwAff& a, const PwAff& b);
 /// One side must be constant.
 PwAff operator*(const PwAff& a, const PwAff& b);
 
-/// An answer of isl: nothing after an error.
-inline std::optional<bool> Answer(isl_bool answer) {
-  return answer < 0 ? std::nullopt : std::optional(answer == isl_bool_true);
-}
 /// Whether the object is certainly empty.
 inline bool IsEmpty(const Set& set) { return isl_set_is_empty(set.get()) == isl_bool_true; }
 inline bool IsEmpty(const Map& map) { return isl_map_is_empty(map.get()) == isl_bool_true; }
