@@ -254,8 +254,11 @@ class CompileJob {
       return false;
     }
     if (!writes_binary) {
-      return CheckOutputsDiffer({options_.output}, SettingsOf(options_.source),
-                                session_.diagnostics());
+      // A module may be rewritten where it stands.
+      const bool writes_module = options_.stop_after != StopAfter::Emit;
+      return CheckOutputsDiffer(
+          {options_.output}, writes_module ? SettingsOf(options_.source) : FilesOf(options_.source),
+          session_.diagnostics());
     }
     return to_stdout ||
            (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()) &&
