@@ -19,7 +19,8 @@ namespace etc {
 namespace {
 
 /// The folders that exist now once more, where the handler of a fatal signal can read them. What
-/// crashes is mostly a program that the process runs.
+/// crashes is mostly a program that the process runs. A pipe that nobody reads ends it so, too: the
+/// thread that writes gets the signal, and no other can wait for it.
 class CrashList {
  public:
   static void Add(const std::string& path) {
@@ -48,7 +49,7 @@ class CrashList {
     alternative.ss_sp = stack;
     alternative.ss_size = sizeof stack;
     sigaltstack(&alternative, nullptr);
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPIPE}) {
       struct sigaction action {};
       if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
         action.sa_handler = RemoveAll;

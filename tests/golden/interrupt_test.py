@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A signal that ends `etc run` or `etc compile` while the host compiler works ends the compiler, too, with all that it
-has started, and leaves nothing in TMPDIR and no part of an output; nor does a compiler that crashes.
+has started, and leaves nothing in TMPDIR and no part of an output; nor does a compiler that crashes, or a reader that
+has gone.
 
     interrupt_test.py ETC
 """
@@ -48,11 +49,12 @@ class Case:
     def files(self):
         return {path.name: path.read_text() for path in self.folder.iterdir()}
 
-    def start(self, etc, command):
+    def start(self, etc, command, stdout=None):
         return subprocess.Popen(
             [etc, command[0], "a.etir", *command[1:]],
             cwd=self.folder,
             env=self.env,
+            stdout=stdout,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
@@ -100,6 +102,16 @@ def crashed(etc, command, number):
         case.check(f"{command[0]}, a compiler that ends by {number.name}", code, 4)
 
 
+def unread(etc, command):
+    with tempfile.TemporaryDirectory() as folder:
+        case = Case(folder, f'exec {os.environ.get("CXX", "c++")} "$@"\n')
+        reader, writer = os.pipe()
+        process = case.start(etc, command, writer)
+        os.close(writer)
+        os.close(reader)
+        case.check(f"{command[0]} into a pipe that nobody reads", process.wait(60), -signal.SIGPIPE)
+
+
 def main():
     etc = str(Path(sys.argv[1]).resolve())
     for command in COMMANDS:
@@ -108,6 +120,7 @@ def main():
                 interrupted(etc, command, number, compiler)
         for number in (signal.SIGSEGV, signal.SIGKILL):
             crashed(etc, command, number)
+    unread(etc, ("run",))
 
 
 if __name__ == "__main__":
