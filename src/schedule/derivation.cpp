@@ -156,11 +156,11 @@ class Derivation {
     (void)IsOrdered(dependence);
   }
 
-  /// The calls of which no event will tell the tasks apart.
+  /// The calls of which no event will tell the tasks apart: those of more than two waves.
   std::vector<bool> Coarse(int64_t sms) const {
     std::vector<bool> coarse;
     for (const ProgramCall& call : program_.calls) {
-      coarse.push_back(!plan_.HasAtMost(call.index, sms));
+      coarse.push_back(!plan_.HasAtMost(call.index, 2 * sms));
     }
     return coarse;
   }

@@ -14,7 +14,7 @@ class WaitDesign {
  public:
   /// All must outlive it. `programs`: the graph in each of its ranges. `coarse`: the calls of which
   /// no event tells the tasks apart. Such an event costs a signal for each task, and an event for
-  /// all of them a signal for each SM. Tasks that fit on the SMs at once give a signal each anyway.
+  /// all of them a signal for each SM, of which there are half as many for two waves of tasks.
   WaitDesign(const Module& module, const std::vector<CallProgram>& programs, EventPlan& plan,
              RangeDependences& dependences, const std::vector<bool>& coarse)
       : module_(module),

@@ -28,7 +28,7 @@ by_hand=tests/programs/qwen3_by_hand.etir
 within 1270 $by_hand check
 within 312 $by_hand compile --no-proofs --stop-after emit
 # With what it takes to derive the events.
-within 1790 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
+within 1850 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
 # Of which sizes select a range.
 within 1370 ir-examples/qwen3.etir sim --dim batch=1 --dim max_pages=9 --dim num_pages=9 \
   --value pos=512
