@@ -151,6 +151,9 @@ class KernelCounter {
         // Flagged words are looked at before anything is done with them, all of them.
         bool flagged = module_.tensors[share.args[i].tensor].flagged;
         call.first_bytes += flagged ? one : std::min(one, target_.held_bytes);
+        // What all tasks read, they multiply by what each has copied.
+        bool expected = edges_ == Edges::Expected && WillBeFlagged(share.args[i].tensor);
+        call.in_registers |= !is_own && (flagged || expected);
         AddEdge(share, share.args[i].tensor, call);
         if (one > most) {
           most = one;

@@ -92,10 +92,11 @@ struct CallCost {
   bool is_own = false;       // what a task reads most of written in this launch is its own
   std::map<TensorId, double> fetches;  // of fetched_bytes, by tensor
   std::map<TensorId, double> stores;   // bytes that all tasks together write
-  double spilled_bytes = 0;  // of both, those that memory moves, as L2 does not hold them so long
-  double sent_bytes = 0;     // that all tasks together store at peers
-  bool in_tiles = false;     // its implementation multiplies tiles that tensor copies bring
-  bool generated = false;    // no implementation: its body is compiled as it is written
+  double spilled_bytes = 0;   // of both, those that memory moves, as L2 does not hold them so long
+  double sent_bytes = 0;      // that all tasks together store at peers
+  bool in_tiles = false;      // its implementation multiplies tiles that tensor copies bring
+  bool in_registers = false;  // it takes its activations as flagged words
+  bool generated = false;     // no implementation: its body is compiled as it is written
   double flops = 0;
   int64_t reductions = 0;      // of a task, one after the other
   std::set<TensorId> streams;  // what the loader reads

@@ -25,6 +25,7 @@ TaskWork WorkOf(const CallCost& call, const Target& target, double size) {
   double tasks = WorkingTasks(call);
   double flops = IsOnVectorUnits(call) ? target.vector_flops
                  : call.in_tiles       ? target.tile_flops
+                 : call.in_registers   ? target.register_flops
                                        : target.flops;
   TaskWork work;
   work.latency = target.task;

@@ -25,6 +25,7 @@ Target H200() {
       .held_bytes = 256 * 96 * 4,
       .flops = 496e6,
       .tile_flops = 720e6,
+      .register_flops = 150e6,
       .vector_flops = 33.7e6,
       .sm_ring_bytes = 122e3,
       .slot_bytes = 16384,

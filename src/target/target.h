@@ -39,6 +39,7 @@ struct Target {
   double held_bytes;      // of activations that the consumers of an SM hold
   double flops;           // of all tensor cores in a microsecond
   double tile_flops;      // the same where both operands are tiles in shared memory
+  double register_flops;  // the same where both are words in registers, as of few sequences
   double vector_flops;    // of all other units, as attention uses them
   double sm_ring_bytes;   // that the loader of an SM can be ahead
   double slot_bytes;      // of its ring
