@@ -39,6 +39,10 @@ Question KernelQuestion(const Module& module, const Graph& graph, const DimRange
       });
     }
   }
+  // What pays on several ranks need not pay on one. Many numbers of ranks have one program.
+  if (module.mesh && module.mesh->values.size() == 1 && module.mesh->values.front() > 1) {
+    question.shape[module.symbols[module.mesh->size].name] = module.mesh->values.front();
+  }
   return question;
 }
 
