@@ -14,7 +14,7 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kStepsForCall = 20'000'000;
+constexpr unsigned long kStepsForCall = 2'000'000;
 
 class RegionWalk : BodyScope, BodyVisitor {
  public:

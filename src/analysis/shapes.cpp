@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "analysis/same_expr.h"
 #include "ir/checked.h"
 #include "ir/fold.h"
 #include "ir/overloaded.h"
@@ -201,7 +202,7 @@ class Former {
 }  // namespace
 
 bool SameSize(const Module& module, ExprId a, ExprId b, const DimRanges& ranges, SymbolId next) {
-  if (a == b && !next) {
+  if (!next && SameExpr(module, a, b, {}, [](const Load&, const Load&) { return false; })) {
     return true;
   }
   auto left = Former(module, ranges).Of(a);

@@ -71,6 +71,10 @@ std::optional<CompileOutput> Assemble(const Emitted& emitted, const TargetOption
                                       Session& session, const std::atomic<bool>* in_vain) {
   CompileOutput output = Compile(emitted, target, in_vain);
   output.log.erase(output.log.find_last_not_of('\n') + 1);
+  if (output.lacks_file) {
+    session.diagnostics().Error(DiagnosticKind::File, {}, output.log);
+    return std::nullopt;
+  }
   if (!output.ok) {
     Diagnostic& error = session.diagnostics().Error(
         DiagnosticKind::Toolchain, {}, fmt::format("{} made no binary", NameOf(target)));

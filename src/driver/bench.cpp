@@ -23,6 +23,18 @@
 namespace etc {
 namespace {
 
+/// The names of files without folder and extension. A file that shares that with another is named
+/// as it was given.
+std::vector<std::string> RowNames(const std::vector<std::string>& files) {
+  auto stem = [](const std::string& file) { return std::filesystem::path(file).stem().string(); };
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    auto same = [&](const std::string& other) { return stem(other) == stem(file); };
+    names.push_back(std::ranges::count_if(files, same) == 1 ? stem(file) : file);
+  }
+  return names;
+}
+
 class BenchJob {
  public:
   explicit BenchJob(const BenchOptions& options)
@@ -127,9 +139,9 @@ class BenchJob {
     if (MeasuresSource()) {
       return BuildSchedules(sizes);
     }
+    names_ = RowNames(options_.files);
     for (const std::string& file : options_.files) {
       programs_.emplace_back(file);
-      names_.push_back(std::filesystem::path(file).stem().string());
       bool on_host = IsForHost(programs_.back());
       if (options_.device && (*options_.device == RunDevice::Host) != on_host) {
         return Refuse(fmt::format("`{}` is for {}; it cannot run on the {}", file,

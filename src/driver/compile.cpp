@@ -247,6 +247,9 @@ class CompileJob {
     if (options_.depfile.write && (to_stdout || !writes_binary)) {
       return Refuse("`-MD` needs a binary written to a file");
     }
+    if (options_.depfile.write && options_.source.file.find('\n') != std::string::npos) {
+      return Refuse("`-MD`: make has no way to write a name with a line break");
+    }
     if (options_.target.IsHost() && options_.target.resource_usage != ResourceUsage::Off) {
       return Refuse("`--resource-usage` has no meaning for `--arch host`");
     }

@@ -146,7 +146,7 @@ std::optional<std::string> MakeSvg(const std::string& text, Diagnostics& diagnos
   }
   ScratchDirectory scratch;
   if (!scratch.Write("graph.dot", text)) {
-    diagnostics.Error(DiagnosticKind::File, {}, "cannot write to the temporary folder");
+    diagnostics.Error(DiagnosticKind::File, {}, scratch.error());
     return std::nullopt;
   }
   ProcessResult result =

@@ -1,4 +1,6 @@
 // etc, the Event Tensor Compiler: command line → one subcommand → exit code.
+#include <fcntl.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +16,15 @@
 #include "support/termination.h"
 
 namespace {
+
+/// A file that is opened later must not get the number of a standard stream that is closed.
+void KeepStandardNumbers() {
+  for (int number : {0, 1, 2}) {
+    if (fcntl(number, F_GETFD) < 0) {
+      (void)open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);  // the other way is an error
+    }
+  }
+}
 
 /// Leaves all memory to the system as it is, which a large compilation notices. Sanitizers look for
 /// leaks on the ordinary way out.
@@ -51,6 +62,7 @@ etc::ExitCode Run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  KeepStandardNumbers();
   etc::UseDeepStacks();
   etc::EndCleanly();
   try {

@@ -250,8 +250,8 @@ void AddSimCommand(CLI::App& app, Command& command, SimOptions& options) {
   AddQuery(sim, options);
   sim->add_option("--hosts", options.hosts,
                   "Divide the ranks among so many hosts, with NCCL between them")
+      ->check(Between<int64_t>(1, 64))
       ->type_name("N")
-      ->check(CLI::Range(1, 64))
       ->capture_default_str();
   sim->add_option("--trace", options.trace, "Write what runs when, for Perfetto")
       ->type_name("FILE");

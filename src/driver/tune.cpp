@@ -44,9 +44,10 @@ void Show(const SearchStep& step) {
           ? fmt::format("{} stays, {:.4f} ms", coordinate.options[step.after], step.after_ms)
           : fmt::format("{} -> {}, {:.4f} -> {:.4f} ms", coordinate.options[step.before],
                         coordinate.options[step.after], step.before_ms, step.after_ms);
-  PrintToStderr("[{}{}] {} of {}  @{} {}, {}: {}\n", std::string(done, '#'),
+  const std::string where = Describe(coordinate.question);
+  PrintToStderr("[{}{}] {} of {}  @{} {}{}{}: {}\n", std::string(done, '#'),
                 std::string(kWidth - done, '.'), step.number, step.of, coordinate.question.function,
-                coordinate.question.parameter, Describe(coordinate.question), change);
+                coordinate.question.parameter, where.empty() ? "" : ", ", where, change);
 }
 
 class TuneCommand {

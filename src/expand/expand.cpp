@@ -26,6 +26,8 @@
 namespace etc {
 namespace {
 
+constexpr int64_t kMaxCalls = 4096;  // of a graph: the time of the proofs grows with their cube
+
 template <class T>
 std::set<T> Without(const std::vector<T>& all, const std::vector<T>& others) {
   std::set<T> rest(all.begin(), all.end());
@@ -82,6 +84,7 @@ class Expander {
         std::vector<NodeId> body = Block(module_.graphs[*graph].body, true);
         body.insert(body.begin(), buffers_.begin(), buffers_.end());
         buffers_.clear();
+        calls_ = 0;
         module_.graphs[*graph].body = std::move(body);
         choosing_.DecideKernels(module_.graphs[*graph]);
         TakeLayouts(module_, module_.graphs[*graph].body, imported_devices_);
@@ -226,6 +229,7 @@ class Expander {
                            return false;
                          },
                          [&](CallNode& call) {
+                           Count(module_.RangeOf(id));
                            if (!call.graph) {
                              Resolve(call, module_.RangeOf(id));
                              return false;
@@ -255,6 +259,9 @@ class Expander {
   }
 
   std::vector<NodeId> Inline(const CallNode& call, SourceRange range) {
+    if (calls_ > kMaxCalls) {
+      return {};  // said already
+    }
     const Graph graph = module_.graphs[call.graph];
     Callee callee{graph.name, graph.generics, graph.params, graph.range};
     if (!call.waits.empty() || !call.notifies.empty() || !call.scalars.empty()) {
@@ -289,6 +296,16 @@ class Expander {
     return graph.alternatives.empty()
                ? Inlined(InlineNodes(module_, graph, graph.body, call, std::move(*deduced)))
                : InlineAlternatives(graph, call, *deduced, taken);
+  }
+
+  /// Counts a call in what the graph at hand calls. Of too many, no further graph is put in.
+  void Count(SourceRange range) {
+    if (inlined_ > 0 && ++calls_ == kMaxCalls + 1) {
+      diagnostics_.Error(DiagnosticKind::NestingTooDeep, range,
+                         fmt::format("more than {} calls come of a graph with those that it calls; "
+                                     "`repeat` says that calls come again",
+                                     kMaxCalls));
+    }
   }
 
   std::vector<NodeId> Inlined(const std::vector<NodeId>& nodes) {
@@ -401,6 +418,7 @@ class Expander {
   std::vector<Decision> decisions_;  // where nobody asks for them
   std::vector<OpenSite>* sites_;
   Choosing choosing_;
+  int64_t calls_ = 0;            // of the graphs that the graph at hand calls
   int inlined_ = 0;              // calls around, of which each stands for its graph
   std::vector<NodeId> buffers_;  // of the graphs that the graph at hand calls
   std::vector<Item> made_;       // for the graph at hand

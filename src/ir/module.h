@@ -295,7 +295,6 @@ struct Function {
   std::string name;
   std::vector<std::variant<SymbolId, TensorId>> params;
   ExprId body;
-  int height = 1;  // levels of the body
   SourceRange range;
 };
 

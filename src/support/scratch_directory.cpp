@@ -32,10 +32,17 @@ ScratchDirectory::~ScratchDirectory() {
   }
 }
 
-bool ScratchDirectory::Write(const std::string& name, const std::string& text) const {
-  std::ofstream file(path_ + "/" + name, std::ios::binary);
+bool ScratchDirectory::Write(const std::string& name, const std::string& text) {
+  if (path_.empty()) {
+    return false;
+  }
+  const std::string path = path_ + "/" + name;
+  std::ofstream file(path, std::ios::binary);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
+  if (!file.good()) {
+    error_ = fmt::format("cannot write `{}`: {}", path, std::strerror(errno));
+  }
   return file.good();
 }
 

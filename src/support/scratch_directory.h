@@ -15,12 +15,13 @@ class ScratchDirectory {
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
-  /// Empty when the folder could not be made; error() then says why.
+  /// Empty when the folder could not be made.
   const std::string& path() const { return path_; }
+  /// Why there is no folder, or why the last file could not be written.
   const std::string& error() const { return error_; }
 
-  /// False when the file could not be written whole.
-  [[nodiscard]] bool Write(const std::string& name, const std::string& text) const;
+  /// False when the file could not be written whole, or there is no folder.
+  [[nodiscard]] bool Write(const std::string& name, const std::string& text);
   [[nodiscard]] std::optional<std::string> Read(const std::string& name) const;
 
  private:

@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/walk.h"
 #include "text/parser_impl.h"
 #include "text/words.h"
 
 namespace etc {
 namespace {
 
-constexpr int kMaxHeight = 1000;  // all passes recurse: support/stack.h has room for it
-constexpr int kProduct = 10;      // the precedence of `*`: how far the body of a reduction extends
+constexpr int kMaxHeight = 1000;       // all passes recurse: support/stack.h has room for it
+constexpr int64_t kMaxParts = 100000;  // each is looked at as often as passes look
+constexpr int kProduct = 10;  // the precedence of `*`: how far the body of a reduction extends
 
 std::optional<Reduction> ReductionOf(std::string_view name) {
 #define ETC_REDUCTION(op, spelling) \
@@ -33,17 +35,46 @@ std::optional<Intrinsic> IntrinsicOf(std::string_view name) {
 
 }  // namespace
 
-ExprId Parser::Add(Expr expr, uint32_t begin, int height) {
-  ExprId id = module_->AddExpr(std::move(expr), RangeFrom(begin));
-  heights_.resize(module_->exprs.size(), 1);
-  heights_[id.value] = height;
-  if (height > kMaxHeight) {
+ExprId Parser::Add(Expr expr, uint32_t begin) {
+  ExprSize size;
+  VisitOperands(expr, [&](ExprId operand) {
+    size.height = std::max(size.height, SizeOf(operand).height + 1);
+    size.parts += SizeOf(operand).parts;
+  });
+  if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
+    const Symbol& symbol = module_->symbols[ref->symbol];
+    if (symbol.kind == SymbolKind::Let && symbol.value) {
+      size.parts += SizeOf(symbol.value).parts;
+    }
+  }
+  return Add(std::move(expr), begin, size);
+}
+
+ExprId Parser::Add(Expr expr, uint32_t begin, ExprSize size) {
+  if (size.height > kMaxHeight) {
     Panic(DiagnosticKind::NestingTooDeep, RangeFrom(begin),
           fmt::format("an expression of more than {} levels; name a part of it with `let`, and add "
                       "many terms with `sum`",
                       kMaxHeight));
+  } else if (IsTooLarge(size, begin)) {
+    expr = IntLiteral{0};
+    size = {};
   }
+  ExprId id = module_->AddExpr(std::move(expr), RangeFrom(begin));
+  sizes_.resize(module_->exprs.size());
+  sizes_[id.value] = size;
   return id;
+}
+
+bool Parser::IsTooLarge(ExprSize size, uint32_t begin) {
+  if (size.parts <= kMaxParts) {
+    return false;
+  }
+  diagnostics_.Error(DiagnosticKind::NestingTooDeep, RangeFrom(begin),
+                     fmt::format("an expression of more than {} operations and operands, counted "
+                                 "with what `let` and `fn` stand for",
+                                 kMaxParts));
+  return true;
 }
 
 std::optional<BinaryOp> Parser::OperatorHere() const {
@@ -76,7 +107,7 @@ ExprId Parser::Expression(int least_precedence) {
       Take();
     }
     ExprId right = Expression(Precedence(*op) + 1);
-    left = Add(Binary{*op, left, right}, begin, std::max(Height(left), Height(right)) + 1);
+    left = Add(Binary{*op, left, right}, begin);
   }
   return left;
 }
@@ -101,7 +132,7 @@ ExprId Parser::Operand() {
                            {TokenKind::Tilde, UnaryOp::BitNot}}) {
     if (Accept(token)) {
       ExprId operand = Operand();
-      return Add(Unary{op, operand}, begin, Height(operand) + 1);
+      return Add(Unary{op, operand}, begin);
     }
   }
   return Primary();
@@ -132,11 +163,7 @@ ExprId Parser::Primary() {
     }
     case TokenKind::Tensor: {
       auto [tensor, indices] = Element();
-      int height = 1;
-      for (ExprId index : indices) {
-        height = std::max(height, Height(index) + 1);
-      }
-      return Add(Load{tensor, std::move(indices)}, begin, height);
+      return Add(Load{tensor, std::move(indices)}, begin);
     }
     case TokenKind::Name:
       return NamedOperand();
@@ -169,7 +196,7 @@ ExprId Parser::NamedOperand() {
     Take();
     ExprId operand = BracketedExpression();
     Expect(TokenKind::RightParen);
-    return Add(Cast{*type, operand}, begin, Height(operand) + 1);
+    return Add(Cast{*type, operand}, begin);
   }
   if (import_absent_) {
     return ApplyAssumed(name, begin);
@@ -188,28 +215,20 @@ ExprId Parser::Reducing(Reduction op, uint32_t begin) {
   no_greater_ = outer;
   Nesting nesting(*this);
   ExprId body = nesting.ok ? Expression(kProduct) : Add(IntLiteral{0}, begin);
-  int height = Height(body);
-  for (const Axis& axis : axes) {
-    height = std::max({height, Height(axis.lo), Height(axis.hi)});
-  }
-  return Add(Reduce{op, std::move(axes), body}, begin, height + 1);
+  return Add(Reduce{op, std::move(axes), body}, begin);
 }
 
 ExprId Parser::IntrinsicCall(Intrinsic op, uint32_t begin) {
   Expect(TokenKind::LeftParen);
   Call call{op, {}};
-  int height = 0;
-  List(TokenKind::RightParen, [&] {
-    call.args.push_back(BracketedExpression());
-    height = std::max(height, Height(call.args.back()));
-  });
+  List(TokenKind::RightParen, [&] { call.args.push_back(BracketedExpression()); });
   auto arity = static_cast<size_t>(Arity(op));
   if (!panicking_ && call.args.size() != arity) {
     diagnostics_.Error(DiagnosticKind::Syntax, RangeFrom(begin),
                        fmt::format("`{}` takes {} argument{}, found {}", Spelling(op), arity,
                                    arity == 1 ? "" : "s", call.args.size()));
   }
-  return Add(std::move(call), begin, height + 1);
+  return Add(std::move(call), begin);
 }
 
 std::vector<ExprId> Parser::Indices() {

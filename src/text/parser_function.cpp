@@ -37,7 +37,6 @@ void Parser::FunctionItem() {
     });
     Expect(TokenKind::Equal);
     function.body = Expression();
-    function.height = Height(function.body);
   }
   ExpectSemicolon();
   if (IsFunctionWord(name.text)) {
@@ -58,7 +57,7 @@ ExprId Parser::Apply(FunctionId id, uint32_t begin) {
   Application application{id, {}};
   Substitution symbols;
   TensorSubstitution tensors;
-  int height = function.height;
+  ExprSize size = SizeOf(function.body);
   Expect(TokenKind::LeftParen);
   List(TokenKind::RightParen, [&] {
     size_t next = application.args.size();
@@ -71,7 +70,7 @@ ExprId Parser::Apply(FunctionId id, uint32_t begin) {
       return;
     }
     ExprId value = BracketedExpression();
-    height = std::max(height, function.height + Height(value));
+    size.height = std::max(size.height, SizeOf(function.body).height + SizeOf(value).height);
     if (next < function.params.size()) {
       symbols[std::get<SymbolId>(function.params[next])] = value;
     }
@@ -89,6 +88,14 @@ ExprId Parser::Apply(FunctionId id, uint32_t begin) {
         .notes.push_back({function.range, "it is defined here"});
     return Add(IntLiteral{0}, begin);
   }
+  VisitExprs(*module_, function.body, [&](ExprId inner) {
+    const auto* ref = std::get_if<SymbolRef>(&module_->exprs[inner]);
+    auto arg = ref != nullptr ? symbols.find(ref->symbol) : symbols.end();
+    size.parts += arg != symbols.end() ? SizeOf(arg->second).parts - 1 : 0;
+  });
+  if (IsTooLarge(size, begin)) {
+    return Add(IntLiteral{0}, begin);
+  }
   // Each use has variables of its own, so that one may stand in an argument of another.
   VisitExprs(*module_, function.body, [&](ExprId inner) {
     if (const auto* reduce = std::get_if<Reduce>(&module_->exprs[inner])) {
@@ -101,7 +108,7 @@ ExprId Parser::Apply(FunctionId id, uint32_t begin) {
   });
   ExprId copy = Clone(*module_, function.body, symbols, tensors);
   Expr top = module_->exprs[copy];  // in a place of its own, also where it is an argument
-  ExprId result = Add(std::move(top), begin, height);
+  ExprId result = Add(std::move(top), begin, size);
   module_->applications[result] = std::move(application);
   SourceRange text{function.range.begin, module_->RangeOf(function.body).end};
   module_->expansions.push_back({text, RangeFrom(begin), fmt::format("{}(…)", function.name)});

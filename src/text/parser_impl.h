@@ -27,6 +27,13 @@
 
 namespace etc {
 
+/// Levels, and operations and operands, of an expression with what its `let`s and `fn`s stand for;
+/// each `let` is one level.
+struct ExprSize {
+  int height = 1;
+  int64_t parts = 1;
+};
+
 class Parser {
  public:
   /// Adds imported texts to `growing`; without it there are none.
@@ -201,7 +208,10 @@ class Parser {
   ImplArg OneImplArg();
 
   // Expressions.
-  ExprId Add(Expr expr, uint32_t begin, int height = 1);
+  ExprId Add(Expr expr, uint32_t begin);
+  ExprId Add(Expr expr, uint32_t begin, ExprSize size);
+  /// Says so where it is; 0 takes the place of what is.
+  bool IsTooLarge(ExprSize size, uint32_t begin);
   ExprId Expression(int least_precedence = 1);
   ExprId BracketedExpression();
   ExprId Operand();
@@ -214,7 +224,7 @@ class Parser {
   ExprId ApplyAssumed(const Token& name, uint32_t begin);
   std::vector<ExprId> Indices();
   std::optional<BinaryOp> OperatorHere() const;
-  int Height(ExprId id) const { return id ? heights_[id.value] : 0; }
+  ExprSize SizeOf(ExprId id) const { return id ? sizes_[id.value] : ExprSize{0, 0}; }
   Axis OneAxis();
   std::vector<Axis> Axes();
   std::pair<ExprId, ExprId> Interval();
@@ -303,7 +313,7 @@ class Parser {
   int depth_ = 0;
   bool too_deep_ = false;           // reported for this item
   int silent_names_ = 0;            // inside what follows a wrong header
-  std::vector<int> heights_;        // of expressions, by id
+  std::vector<ExprSize> sizes_;     // of expressions, by id
   std::set<std::string> reported_;  // unknown names, each once in an item
 
   FileNames names_;

@@ -30,7 +30,7 @@ void Parser::MeshItem() {
   Symbol symbol{std::string(name.text), SymbolKind::Dim, name.range, {}, {}, {}, {}};
   symbol.lo = module_->AddExpr(IntLiteral{mesh.values.front()}, mesh.range);
   symbol.hi = module_->AddExpr(IntLiteral{mesh.values.back()}, mesh.range);
-  heights_.resize(module_->exprs.size(), 1);
+  sizes_.resize(module_->exprs.size());
   mesh.size = DeclareSymbol(name, std::move(symbol));
   module_->items.emplace_back(mesh.size);
   if (const auto* first = names_.scalars.Declare("rank", module_->rank, word)) {
@@ -64,8 +64,7 @@ std::vector<ExprId> Parser::Extents(std::vector<Token>& names, Tensor& tensor) {
     tensor.shard = extents.size();
     tensor.in_parts = bool(parts);
     parts = parts ? parts : Add(SymbolRef{module_->mesh->size}, word.begin);
-    extents.push_back(Add(Binary{BinaryOp::Div, all, parts}, word.begin,
-                          std::max(Height(all), Height(parts)) + 1));
+    extents.push_back(Add(Binary{BinaryOp::Div, all, parts}, word.begin));
   });
   return extents;
 }

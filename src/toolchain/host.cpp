@@ -54,14 +54,11 @@ CompileOutput CompileHost(const std::string& text, const HostOptions& options) {
   if (compiler.empty()) {
     return output;
   }
-  const ScratchDirectory scratch;
-  if (scratch.path().empty()) {
-    output.log = scratch.error() + "\n";
-    return output;
-  }
+  ScratchDirectory scratch;
   // A fixed file name and working folder keep the result free of paths that change.
   if (!scratch.Write("etc.cpp", text)) {
-    output.log = fmt::format("cannot write `{}/etc.cpp`\n", scratch.path());
+    output.log = scratch.error() + "\n";
+    output.lacks_file = true;
     return output;
   }
   output.toolchain = FirstLine(RunProcess(Concat(compiler, {"--version"}), scratch.path()).output);

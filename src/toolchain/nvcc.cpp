@@ -59,15 +59,12 @@ CompileOutput CompileWithNvcc(const std::string& text, const CudaOptions& option
   if (!nvcc) {
     return output;
   }
-  const ScratchDirectory scratch;
-  if (scratch.path().empty()) {
-    output.log = scratch.error() + "\n";
-    return output;
-  }
+  ScratchDirectory scratch;
   // The compiler runs inside the scratch folder on a fixed file name: no path that changes from
   // run to run can get into the cubin or the messages.
   if (!scratch.Write("etc.cu", text)) {
-    output.log = fmt::format("cannot write `{}/etc.cu`\n", scratch.path());
+    output.log = scratch.error() + "\n";
+    output.lacks_file = true;
     return output;
   }
   output.toolchain = VersionName(RunProcess({*nvcc, "--version"}, scratch.path()).output);

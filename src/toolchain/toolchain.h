@@ -15,6 +15,7 @@ namespace etc {
 /// included.
 struct CompileOutput {
   bool ok = false;
+  bool lacks_file = false;  // no compiler ran, as its text could not be written; `log` says why
   std::string binary;
   std::vector<size_t> images = {};  // of several: where in `binary` each one's begins
   std::string log;

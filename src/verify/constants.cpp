@@ -8,6 +8,7 @@
 #include "ir/walk.h"
 #include "verify/checks.h"
 #include "verify/expr_checker.h"
+#include "verify/no_value.h"
 
 namespace etc {
 namespace {
@@ -51,8 +52,9 @@ class ConstantChecks {
       return;
     }
     if (!ValueText(module_, symbol.value) && !UsesReported(symbol.value)) {
-      diagnostics_.Error(DiagnosticKind::Constant, module_.RangeOf(symbol.value),
-                         fmt::format("{} has no value: {}", what, WhyNot(symbol.value)));
+      diagnostics_.Error(
+          DiagnosticKind::Constant, module_.RangeOf(symbol.value),
+          fmt::format("{} has no value: {}", what, WhyNoValue(module_, symbol.value)));
     }
   }
 
@@ -105,8 +107,9 @@ class ConstantChecks {
     SourceRange range = module_.RangeOf(require.condition);
     if (!holds) {
       if (!UsesReported(require.condition)) {
-        diagnostics_.Error(DiagnosticKind::Requirement, range,
-                           fmt::format("`{}` has no value: {}", text, WhyNot(require.condition)));
+        diagnostics_.Error(
+            DiagnosticKind::Requirement, range,
+            fmt::format("`{}` has no value: {}", text, WhyNoValue(module_, require.condition)));
       }
       return;
     }
@@ -163,7 +166,7 @@ class ConstantChecks {
     auto value = EvaluateInt(module_, id, {});
     if (!value && !UsesReported(id)) {
       diagnostics_.Error(DiagnosticKind::Dimension, module_.RangeOf(id),
-                         fmt::format("{} has no value: {}", text, WhyNot(id)));
+                         fmt::format("{} has no value: {}", text, WhyNoValue(module_, id)));
     }
     return value;
   }
@@ -175,40 +178,6 @@ class ConstantChecks {
       return ref != nullptr && module_.symbols[ref->symbol].kind == SymbolKind::Const &&
              !ValueText(module_, module_.symbols[ref->symbol].value);
     })};
-  }
-
-  /// "`a / b` divides by zero", or what else can keep an expression of constants from a value.
-  std::string WhyNot(ExprId id) const {
-    ExprId divisor;
-    ExprId division = FindExpr(module_, id, [&](const Expr& expr) {
-      if (const auto* binary = std::get_if<Binary>(&expr)) {
-        bool divides = binary->op == BinaryOp::Div || binary->op == BinaryOp::Mod;
-        divisor = divides ? binary->right : ExprId{};
-      } else if (const auto* call = std::get_if<Call>(&expr)) {
-        divisor = KindOf(call->op) == IntrinsicKind::Quotient ? call->args[1] : ExprId{};
-      } else {
-        return false;
-      }
-      auto value = divisor ? EvaluateFloat(module_, divisor, {}) : std::nullopt;
-      return value && *value == 0;
-    });
-    if (division) {
-      return fmt::format("`{}` divides by zero", Print(module_, division));
-    }
-    ExprId shift = FindExpr(module_, id, [&](const Expr& expr) {
-      const auto* binary = std::get_if<Binary>(&expr);
-      auto places = binary != nullptr && IsShift(binary->op)
-                        ? EvaluateInt(module_, binary->right, {})
-                        : std::nullopt;
-      return places && (*places < 0 || *places > 63);
-    });
-    if (shift) {
-      return fmt::format("`{}` shifts by less than 0 or more than 63 places",
-                         Print(module_, shift));
-    }
-    return fmt::format("`{}` {}", Print(module_, id),
-                       IsFloating(KindOf(module_, id)) ? "does not fit in a float of 64 bits"
-                                                       : "does not fit in 64 bits");
   }
 
   /// ": the left side is 72 and the right side is 64" for a comparison.

@@ -10,6 +10,7 @@
 #include "ir/printer.h"
 #include "ir/shard.h"
 #include "ir/walk.h"
+#include "verify/no_value.h"
 #include "verify/wording.h"
 
 namespace etc {
@@ -35,9 +36,9 @@ void CheckExtent(const Module& module, const Tensor& tensor, ExprId extent, Expr
     auto value = EvaluateInt(module, extent, sizes.dims, sizes.ranges);
     if (!value) {
       diagnostics.Error(DiagnosticKind::Shape, module.RangeOf(extent),
-                        fmt::format("{} must have a value, but `{}` divides by zero, shifts too "
-                                    "far or overflows{}",
-                                    what, Print(module, extent), Describe(module, sizes)));
+                        fmt::format("{} must have a value, but {}{}", what,
+                                    WhyNoValue(module, extent, sizes.dims, sizes.ranges),
+                                    Describe(module, sizes)));
       return;
     }
     if (*value < least) {

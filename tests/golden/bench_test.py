@@ -100,6 +100,11 @@ def check_artifacts(bench):
     rows = json.loads(bench.run(*words.split()))["schedules"]
     assert [row["name"] for row in rows] == ["static", "kernels"], rows
     assert all(output["equal"] for output in rows[1]["outputs"]), rows
+    # Names that files share do not tell rows apart.
+    words = "bench kernels.so kernels.etca static.so --dim n=64 --launches 2 --format json --value len=16"
+    bench.run(*"compile rows.etir --arch host --no-proofs --schedule kernels -o kernels.so".split())
+    rows = json.loads(bench.run(*words.split()))["schedules"]
+    assert [row["name"] for row in rows] == ["kernels.so", "kernels.etca", "static"], rows
 
 
 def main():

@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -24,11 +25,25 @@ MESSAGES = (
      5, "device", "the memory of this machine does not suffice"),
     (resource.RLIMIT_FSIZE, 16, ("opt", "a.etir", "-o", "out.etir"), None,
      1, "file", "cannot write `out.etir`: File too large"),
+    (resource.RLIMIT_FSIZE, 16, ("compile", "a.etir", "--arch", "host"), None,
+     1, "file", r"cannot write `.*/etc-\w+/etc\.cpp`: File too large"),
 )
+
+
+def check_closed_output(etc):
+    """A file that etc opens must not become its standard output."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.etir").write_text(LARGE)
+        run = subprocess.run(
+            ["sh", "-c", '"$0" opt a.etir >&-', etc], check=False, cwd=folder, capture_output=True, text=True
+        )
+        if run.returncode != 1 or "cannot write `<stdout>`: Bad file descriptor [file]" not in run.stderr:
+            sys.exit(f"with a closed output etc ended with {run.returncode} and said {run.stderr}")
 
 
 def main():
     etc = str(Path(sys.argv[1]).resolve())
+    check_closed_output(etc)
     for limit, value, command, stdin, code, kind, message in MESSAGES:
         with tempfile.TemporaryDirectory() as folder, open(stdin or os.devnull, "rb") as source:
             Path(folder, "a.etir").write_text(LARGE)
@@ -42,7 +57,8 @@ def main():
             )
             said = json.loads(run.stderr) if run.returncode == code else run.stderr
             left = sorted(path.name for path in Path(folder).iterdir())
-            if run.returncode != code or (said[0]["kind"], said[0]["message"]) != (kind, message) or left != ["a.etir"]:
+            fits = run.returncode == code and said[0]["kind"] == kind and re.fullmatch(message, said[0]["message"])
+            if not fits or left != ["a.etir"]:
                 sys.exit(f"{command}: etc ended with {run.returncode}, said {said} and left {left}")
 
 

@@ -304,7 +304,7 @@ bool DependenceGraph::IsOrdered(const Dependence& dependence) {
     return true;
   }
   const Map& pairs = state_->MapOf(dependence);
-  state_->context.SetBudget(state_->steps_for_order);
+  state_->context.SetExactBudget(state_->steps_for_order);
   bool ordered = state_->order.Orders(dependence.from, dependence.to, pairs);
   if (!ordered && state_->context.GaveUp()) {
     state_->steps_for_order = std::max(state_->steps_for_order / 2, kLeastStepsForOrder);

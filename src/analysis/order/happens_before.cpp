@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "analysis/sets/task_pairs.h"
 
@@ -153,24 +154,27 @@ HappensBefore::Calls HappensBefore::ItemAt(size_t call, size_t repeats) const {
   return item;
 }
 
+/// The first time, Warshall's closure of the single steps, whole words of a row at a time.
 bool HappensBefore::Leads(size_t from, size_t to) {
+  constexpr size_t kBits = 64;
+  size_t calls = calls_.size();
   if (leads_.empty()) {
-    leads_.assign(calls_.size(), std::vector<bool>(calls_.size()));
-    for (size_t source = 0; source < calls_.size(); ++source) {
-      std::vector<size_t> open{source};
-      while (!open.empty()) {
-        size_t at = open.back();
-        open.pop_back();
-        for (size_t next = 0; next < calls_.size(); ++next) {
-          if (steps_.between[at][next] && !leads_[source][next]) {
-            leads_[source][next] = true;
-            open.push_back(next);
-          }
+    leads_.assign(calls, std::vector<uint64_t>(calls / kBits + 1));
+    for (size_t at = 0; at < calls; ++at) {
+      for (size_t next = 0; next < calls; ++next) {
+        leads_[at][next / kBits] |= uint64_t{bool(steps_.between[at][next])} << next % kBits;
+      }
+    }
+    for (size_t through = 0; through < calls; ++through) {
+      for (std::vector<uint64_t>& row : leads_) {
+        if (row[through / kBits] >> through % kBits & 1) {
+          std::transform(row.begin(), row.end(), leads_[through].begin(), row.begin(),
+                         std::bit_or<>());
         }
       }
     }
   }
-  return leads_[from][to];
+  return leads_[from][to / kBits] >> to % kBits & 1;
 }
 
 const Map& HappensBefore::Between(size_t from, size_t to) {

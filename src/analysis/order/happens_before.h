@@ -83,7 +83,7 @@ class HappensBefore {
   const std::vector<ProgramCall>& calls_;
   std::vector<Calls> segments_;
   TaskSteps steps_;
-  std::vector<std::vector<bool>> leads_;  // empty: not asked yet
+  std::vector<std::vector<uint64_t>> leads_;  // a bit for each call; empty: not asked yet
   std::vector<Reach> reach_;
   std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet
   /// For each call and repeat around it.

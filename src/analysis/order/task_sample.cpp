@@ -42,7 +42,12 @@ bool TaskSample::ForTasks(const ProgramCall& call, Task& task, Env& env,
   auto hi = Int(in_repeat ? call.repeats[at].hi : axis->hi, env);
   bool all = lo && hi;
   task.push_back(0);
+  size_t looked = 0;  // also at values without tasks
   for (int64_t value = lo.value_or(0); all && value < *hi; ++value) {
+    if (++looked > kMostTasks) {
+      all = false;
+      break;
+    }
     env[variable] = value;
     task.back() = value;
     all = ForTasks(call, task, env, visit);

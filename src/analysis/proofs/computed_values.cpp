@@ -8,7 +8,7 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 5'000'000;
+constexpr unsigned long kSteps = 1'000'000;
 
 /// The integers that an element keeps as they are; nothing where that is not known of its type.
 std::optional<Interval> KeptBy(DType type) {

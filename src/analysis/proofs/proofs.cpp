@@ -154,7 +154,7 @@ Outcome ProveAlone(const Module& module, const CallProgram& program, const Kerne
                         : std::make_shared<ProvedProgram>(module, program);
   std::optional<KnownBodies> known;
   if (derived) {
-    proved->context.SetBudget(0);  // no bound yet
+    proved->context.SetExactBudget(0);  // no bound yet
     known.emplace(*derived, proved->unknowns);
   }
   Outcome outcome =
@@ -178,7 +178,7 @@ Outcome ProveBehind(const Module& module, const CallProgram& program, const Kern
     return ProveAlone(module, program, queued, mode, kept);
   }
   std::lock_guard lock(graph->in_use);
-  graph->context.SetBudget(0);  // no bound yet
+  graph->context.SetExactBudget(0);  // no bound yet
   Unknowns unknowns(module, program, graph->context);
   KnownBodies known(*graph, unknowns);
   return ProveProgram(unknowns, queued, mode, &known, nullptr);

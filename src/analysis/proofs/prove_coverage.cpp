@@ -11,7 +11,7 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 5'000'000;
+constexpr unsigned long kSteps = 1'000'000;
 
 class CoverageProof {
  public:

@@ -8,7 +8,7 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kStepsForPair = 5'000'000;
+constexpr unsigned long kStepsForPair = 1'000'000;
 
 class IterationProof {
  public:

@@ -7,7 +7,7 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kSteps = 5'000'000;
+constexpr unsigned long kSteps = 1'000'000;
 
 /// `iteration (i = 3) of `@f[0]``
 std::string ReaderText(const Module& module, const ProgramCall& call, const BodyRead& read,

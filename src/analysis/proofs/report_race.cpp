@@ -12,7 +12,7 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kStepsForPair = 20'000'000;
+constexpr unsigned long kStepsForPair = 2'000'000;
 /// How many pairs that seem to race are looked at for one that does.
 constexpr int kMostTries = 8;
 

@@ -144,17 +144,29 @@ class IslContext {
 
   isl_ctx* get() const { return ctx_; }
   /// Allows as many steps from here on, by default those that one fact may take; an earlier error
-  /// is forgotten.
-  void SetBudget(unsigned long steps = 20'000'000) {
+  /// is forgotten. Facts of the library's models take 460,000 at most. Each time that it did not
+  /// suffice, later facts get half as many, down to a sixteenth, so that a program with many such
+  /// facts takes not much longer than one with a few.
+  void SetBudget(unsigned long steps = 2'000'000) {
+    constexpr int kMostHalvings = 4;
+    halvings_ += of_fact_ && GaveUp() && halvings_ < kMostHalvings ? 1 : 0;
+    SetExactBudget(steps >> halvings_);
+    of_fact_ = true;
+  }
+  /// The same with these steps, whatever did not suffice before. 0 is no bound.
+  void SetExactBudget(unsigned long steps) {
     isl_ctx_reset_error(ctx_);
     isl_ctx_reset_operations(ctx_);
     isl_ctx_set_max_operations(ctx_, steps);
+    of_fact_ = false;
   }
   /// Whether the budget was too small.
   bool GaveUp() const { return isl_ctx_last_error(ctx_) == isl_error_quota; }
 
  private:
   isl_ctx* ctx_;
+  bool of_fact_ = false;  // what the steps are for
+  int halvings_ = 0;
 };
 
 }  // namespace etc

@@ -375,7 +375,7 @@ TEST_CASE("a body is not known when the budget for it is spent") {
   KnownBodies bodies(graph, unknowns);
   int known = 0;
   for (unsigned long budget = 1; budget < 4096; budget *= 2) {
-    graph.context.SetBudget(budget);
+    graph.context.SetExactBudget(budget);
     if (auto found = bodies.Find(program.calls[0])) {
       ++known;
       for (const AccessRegion& region : found->regions.all) {
@@ -385,7 +385,7 @@ TEST_CASE("a body is not known when the budget for it is spent") {
   }
   CHECK(known > 0);
   CHECK(known < 12);
-  graph.context.SetBudget(0);
+  graph.context.SetExactBudget(0);
   CHECK(bodies.Find(program.calls[0]));
   graph.bodies.at(0).regions.all[0].set = {};  // as where it was spent for the graph
   CHECK(!bodies.Find(program.calls[0]));

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/sets/isl_layout.h"
+
 namespace etc {
 namespace {
 
@@ -26,6 +28,35 @@ TEST_CASE("pieces without strides are joined") {
   IslContext context;
   Set pieces(isl_set_read_from_str(context.get(), "{ [x] : 0 <= x <= 1; [x] : 2 <= x <= 6 }"));
   CHECK(isl_set_n_basic_set(Coalesce(pieces).get()) == 1);
+}
+
+/// Uses up the steps that are allowed.
+void GiveUp(const IslContext& context) {
+  while (Spend(context.get(), 1)) {
+  }
+}
+
+TEST_CASE("the steps of a fact halve with each that they did not suffice for") {
+  constexpr unsigned long kSteps = 64;
+  IslContext context;
+  for (unsigned long left : {64, 32, 16, 8, 4, 4}) {
+    context.SetBudget(kSteps);
+    CHECK(isl_ctx_get_max_operations(context.get()) == left);
+    CHECK_FALSE(context.GaveUp());
+    GiveUp(context);
+    CHECK(context.GaveUp());
+  }
+}
+
+TEST_CASE("exact steps neither halve nor have others halve") {
+  IslContext context;
+  for (int i = 0; i < 3; ++i) {
+    context.SetExactBudget(10);
+    CHECK(isl_ctx_get_max_operations(context.get()) == 10);
+    GiveUp(context);
+  }
+  context.SetBudget(64);
+  CHECK(isl_ctx_get_max_operations(context.get()) == 64);
 }
 
 /// Values over `n` and `m`, of one form or of several, with their parameters in different orders.

@@ -44,7 +44,7 @@ class Workplace {
 
   std::string Path(const std::string& name) const { return scratch_.path() + "/" + name; }
   std::string Read(const std::string& name) const { return scratch_.Read(name).value_or(""); }
-  void Write(const std::string& name, const std::string& text) const {
+  void Write(const std::string& name, const std::string& text) {
     REQUIRE(scratch_.Write(name, text));
   }
 

@@ -69,7 +69,7 @@ TEST_CASE("Graphviz, where there is one, draws every call, event and iteration")
   if (!IsExecutable("dot")) {
     return;
   }
-  const ScratchDirectory scratch;
+  ScratchDirectory scratch;
   REQUIRE(scratch.Write("m.etir", R"(etir 1;
 const layers = 3;
 dim n in 1..64;

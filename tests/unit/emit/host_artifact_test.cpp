@@ -42,7 +42,7 @@ std::vector<std::string> Behind(const std::string& text, const std::string& key)
 }
 
 TEST_CASE("a host binary needs libc and libm, exports its entries only, and reads no environment") {
-  const ScratchDirectory scratch;
+  ScratchDirectory scratch;
   REQUIRE(scratch.Write("g.so", HostBinaryOf(TextWith("1")).binary));
   const std::string path = scratch.path() + "/g.so";
   const std::string dynamic = RunProcess({"readelf", "-dW", path}, scratch.path()).output;
@@ -71,7 +71,7 @@ TEST_CASE("a host binary needs libc and libm, exports its entries only, and read
 #endif
 
 TEST_CASE("a host binary that is closed is gone, and another one under its path is what it says") {
-  const ScratchDirectory scratch;
+  ScratchDirectory scratch;
   const std::string path = scratch.path() + "/g.so";
   for (const float factor : {3.0F, 5.0F}) {
     REQUIRE(scratch.Write("g.so", HostBinaryOf(TextWith(std::to_string(factor))).binary));

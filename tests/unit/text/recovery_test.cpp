@@ -78,6 +78,33 @@ std::string Repeated(const std::string& text, int times) {
   return repeated;
 }
 
+using Definition = std::string (*)(int);
+
+/// A first definition, and so many more.
+std::string Chain(const std::string& first, int times, Definition next) {
+  std::string text = first;
+  for (int i = 1; i <= times; ++i) {
+    text += next(i);
+  }
+  return text;
+}
+
+TEST_CASE("what `let` and `fn` stand for may not grow without end") {
+  Definition let = [](int i) {
+    std::string before = std::to_string(i - 1);
+    return "let a" + std::to_string(i) + " = a" + before + " + a" + before + ";\n";
+  };
+  Definition function = [](int i) {
+    std::string before = std::to_string(i - 1);
+    return "fn g" + std::to_string(i) + "(x) = g" + before + "(x) * g" + before + "(x);\n";
+  };
+  CHECK(ParseText("etir 1;\n" + Chain("let a0 = 1;\n", 12, let)).kinds.empty());
+  CHECK(ParseText("etir 1;\n" + Chain("fn g0(x) = x;\n", 12, function)).kinds.empty());
+  // Where it is too much, 0 stands for it, and the next ones grow anew.
+  CHECK(Kinds(Chain("let a0 = 1;\n", 20, let)) == std::vector{K::NestingTooDeep});
+  CHECK(Kinds(Chain("fn g0(x) = x;\n", 20, function)) == std::vector{K::NestingTooDeep});
+}
+
 TEST_CASE("deep nesting is an error, not a crash") {
   constexpr int kDeep = 100000;
   CHECK(Kinds("const a = " + Repeated("(", kDeep) + "1" + Repeated(")", kDeep) +

@@ -22,7 +22,7 @@ TEST_CASE("the host compiler makes a shared object that runs") {
   INFO(output.log);
   REQUIRE(output.ok);
   CHECK(output.log.empty());
-  const ScratchDirectory scratch;
+  ScratchDirectory scratch;
   REQUIRE(scratch.Write("square.so", output.binary));
   void* library = dlopen((scratch.path() + "/square.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != nullptr);
@@ -35,7 +35,7 @@ TEST_CASE("the host compiler makes a shared object that runs") {
 TEST_CASE("the host compiler makes the same object of the same text in any folder") {
   const char* text = "static int hidden = 1;\nextern \"C\" int Next() { return ++hidden; }\n";
   const CompileOutput first = CompileHost(text, {});
-  const ScratchDirectory parent;
+  ScratchDirectory parent;
   const ScopedVariable folder("TMPDIR", parent.path().c_str());
   const CompileOutput second = CompileHost(text, {});
   REQUIRE(first.ok);
@@ -44,7 +44,7 @@ TEST_CASE("the host compiler makes the same object of the same text in any folde
 }
 
 TEST_CASE("the host compiler reports an error with its line and leaves no file behind") {
-  const ScratchDirectory parent;
+  ScratchDirectory parent;
   const ScopedVariable folder("TMPDIR", parent.path().c_str());
   const CompileOutput output = CompileHost("int fine;\nunknown_type bad;\n", {});
   CHECK_FALSE(output.ok);

@@ -15,7 +15,7 @@ bool Contains(const std::string& text, const char* part) {
 }
 
 TEST_CASE("nvcc compiles a kernel to a cubin and leaves no file behind") {
-  const ScratchDirectory parent;
+  ScratchDirectory parent;
   const ScopedVariable folder("TMPDIR", parent.path().c_str());
   const CompileOutput output = CompileWithNvcc(kScaleKernel, {});
   INFO(output.log);
@@ -37,7 +37,7 @@ TEST_CASE("nvcc makes the same cubin of the same text") {
 }
 
 TEST_CASE("nvcc reports an error with its line and leaves no file behind") {
-  const ScratchDirectory parent;
+  ScratchDirectory parent;
   const ScopedVariable folder("TMPDIR", parent.path().c_str());
   const CompileOutput output = CompileWithNvcc(kBadKernel, {});
   CHECK_FALSE(output.ok);

@@ -9,7 +9,7 @@ namespace etc {
 namespace {
 
 TEST_CASE("a program's output and exit code come back") {
-  const ScratchDirectory scratch;
+  ScratchDirectory scratch;
   const ProcessResult result =
       RunProcess({"sh", "-c", "echo out; echo err >&2; pwd; echo $TMPDIR; exit 3"}, scratch.path());
   CHECK(result.started);
@@ -52,7 +52,7 @@ TEST_CASE("programs are looked up in PATH") {
 TEST_CASE("a scratch folder goes with its owner") {
   std::string path;
   {
-    const ScratchDirectory scratch;
+    ScratchDirectory scratch;
     path = scratch.path();
     REQUIRE(scratch.Write("name", std::string("a\0b", 3)));
     CHECK(scratch.Read("name") == std::string("a\0b", 3));
