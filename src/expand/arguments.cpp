@@ -22,16 +22,8 @@ std::string TypeText(Module& module, DType type, const std::vector<ExprId>& shap
 }  // namespace
 
 bool ArgumentsFit(Module& module, const Callee& callee, const CallNode& call,
-                  const Deduced& deduced, SourceRange range, Diagnostics& diagnostics) {
+                  const Deduced& deduced, Diagnostics& diagnostics) {
   const auto& [generics, params] = deduced;
-  if (call.args.size() != params.size()) {
-    diagnostics
-        .Error(DiagnosticKind::Argument, range,
-               fmt::format("`@{}` takes {} tensors, found {}", callee.name, params.size(),
-                           call.args.size()))
-        .notes.push_back({callee.range, "it is defined here"});
-    return false;
-  }
   bool ok = true;
   for (size_t i = 0; i < call.args.size(); ++i) {
     const Tensor param = module.tensors[params[i]];

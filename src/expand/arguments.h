@@ -7,10 +7,10 @@
 
 namespace etc {
 
-/// Whether the arguments have the types and shapes that the parameters of a called graph declare.
-/// Reports as [argument] each that has not. The verifier checks the calls of device functions.
+/// Whether the arguments, of which there are as many, have the types and shapes that the parameters
+/// of a called graph declare. Reports as [argument] each that has not. The verifier checks the
+/// calls of device functions.
 [[nodiscard]] bool ArgumentsFit(Module& module, const Callee& callee, const CallNode& call,
-                                const Deduced& deduced, SourceRange range,
-                                Diagnostics& diagnostics);
+                                const Deduced& deduced, Diagnostics& diagnostics);
 
 }  // namespace etc

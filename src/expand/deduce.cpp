@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "expand/presence.h"
+#include "ir/printer.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -31,6 +32,10 @@ class Deduction {
       return std::nullopt;
     }
     params_ = std::move(*params);
+    if (call_.args.size() != params_.size()) {
+      OtherNumber();
+      return std::nullopt;
+    }
     for (SymbolId generic : callee_.generics) {
       if (values_.contains(generic)) {
         continue;
@@ -112,6 +117,21 @@ class Deduction {
       }
     }
     return {};
+  }
+
+  /// Says which tensors there are, and for which of them a condition is why.
+  void OtherNumber() {
+    std::string names;
+    for (TensorId id : params_) {
+      const Tensor& param = module_.tensors[id];
+      names += fmt::format("{}`%{}`", names.empty() ? "" : ", ", param.name);
+      names += param.present ? fmt::format(" (`if {}`)", Print(module_, param.present)) : "";
+    }
+    diagnostics_
+        .Error(DiagnosticKind::Argument, range_,
+               fmt::format("`@{}` takes {} tensor{}, found {}", callee_.name, params_.size(),
+                           params_.size() == 1 ? "" : "s", call_.args.size()))
+        .notes.push_back({callee_.range, fmt::format("here it takes {}", names)});
   }
 
   void Missing(SymbolId generic) {

@@ -283,7 +283,7 @@ class Expander {
     size_t decided = choosing_.Decided();
     choosing_.CheckPins(callee, !graph.alternatives.empty(), call);
     std::optional<Deduced> deduced = Deduce(module_, callee, call, range, choosing_, diagnostics_);
-    if (!deduced || !ArgumentsFit(module_, callee, call, *deduced, range, diagnostics_)) {
+    if (!deduced || !ArgumentsFit(module_, callee, call, *deduced, diagnostics_)) {
       return {};
     }
     std::vector<size_t> taken =

@@ -221,12 +221,44 @@ class ArgumentChecks {
   Diagnostics& diagnostics_;
 };
 
+/// Whether two slices of a tensor are seen to differ in an index.
+bool AreApart(const Module& module, const Argument& a, const Argument& b, const DimRanges& ranges) {
+  for (size_t i = 0; i < std::min(a.indices.size(), b.indices.size()); ++i) {
+    if (a.indices[i] && b.indices[i] && !SameSize(module, a.indices[i], b.indices[i], ranges)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void CheckArgument(const Module& module, SourceRange call, const Device& callee,
                    const Argument& arg, const Tensor& param, const Iterations& around,
                    const DimRanges& ranges, ExprChecker& exprs, Diagnostics& diagnostics) {
   ArgumentChecks(module, around, ranges, exprs, diagnostics).Match(call, callee, arg, param);
+}
+
+void CheckWrittenApart(const Module& module, SourceRange call, const Device& callee,
+                       const std::vector<Argument>& args, const DimRanges& ranges,
+                       Diagnostics& diagnostics) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const Tensor& first = module.tensors[callee.params[j]];
+      const Tensor& second = module.tensors[callee.params[i]];
+      if (first.access == Access::In || second.access == Access::In ||
+          args[i].tensor != args[j].tensor || AreApart(module, args[i], args[j], ranges)) {
+        continue;
+      }
+      diagnostics
+          .Error(DiagnosticKind::Argument, args[i].range.IsValid() ? args[i].range : call,
+                 fmt::format("`@{}` writes `%{}` and `%{}`, but both are given the same elements "
+                             "of `%{}`",
+                             callee.name, first.name, second.name,
+                             module.tensors[args[i].tensor].name))
+          .notes.push_back(DeclaredHere(callee));
+    }
+  }
 }
 
 }  // namespace etc

@@ -1,6 +1,8 @@
 // What a call or a share passes to its device function.
 #pragma once
 
+#include <vector>
+
 #include "ir/evaluate.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
@@ -20,5 +22,11 @@ struct Iterations {
 void CheckArgument(const Module& module, SourceRange call, const Device& callee,
                    const Argument& arg, const Tensor& param, const Iterations& around,
                    const DimRanges& ranges, ExprChecker& exprs, Diagnostics& diagnostics);
+
+/// No two arguments that `callee` writes are the same elements of a tensor: bodies and
+/// implementations take what they write through different parameters to be different.
+void CheckWrittenApart(const Module& module, SourceRange call, const Device& callee,
+                       const std::vector<Argument>& args, const DimRanges& ranges,
+                       Diagnostics& diagnostics);
 
 }  // namespace etc

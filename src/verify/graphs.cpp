@@ -247,6 +247,7 @@ class GraphChecks {
       CheckAccess(args[i].range.IsValid() ? args[i].range : range, callee, args[i].tensor,
                   module_.tensors[callee.params[i]]);
     }
+    CheckWrittenApart(module_, range, callee, args, ranges_, diagnostics_);
   }
 
   /// The values of scalar parameters are made of constants, dimensions and the variables of
@@ -310,10 +311,14 @@ class GraphChecks {
 }  // namespace
 
 void CheckGraph(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  size_t before = diagnostics.error_count();
   GraphChecks checks(module, Place::Graph, graph.where, diagnostics);
   checks.Params(graph.params);
   checks.Block(graph.body);
   CheckWhere(module, graph.where, diagnostics);
+  if (diagnostics.error_count() == before) {
+    CheckSourcesUsed(module, graph, diagnostics);
+  }
 }
 
 void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {

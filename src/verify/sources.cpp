@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {
@@ -76,6 +78,25 @@ void CheckSources(const Module& module, const Tensor& param, Diagnostics& diagno
   }
   for (const std::string& source : param.sources) {
     CheckName(param, source, diagnostics);
+  }
+}
+
+void CheckSourcesUsed(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  std::set<TensorId> used;
+  VisitNodes(module, graph.body, [&](NodeId id) {
+    if (const auto* call = std::get_if<CallNode>(&module.nodes[id])) {
+      for (const Argument& argument : call->args) {
+        used.insert(argument.tensor);
+      }
+    }
+  });
+  for (TensorId id : graph.params) {
+    const Tensor& param = module.tensors[id];
+    if (!param.sources.empty() && !used.contains(id)) {
+      diagnostics.Warning(
+          DiagnosticKind::Source, param.range,
+          fmt::format("`%{}` is a tensor of a checkpoint, but no call takes it", param.name));
+    }
   }
 }
 

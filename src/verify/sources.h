@@ -10,4 +10,7 @@ namespace etc {
 /// name belong to leading axes, in front of those that a tile covers.
 void CheckSources(const Module& module, const Tensor& param, Diagnostics& diagnostics);
 
+/// A warning for each such parameter that no call of the graph takes.
+void CheckSourcesUsed(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+
 }  // namespace etc
