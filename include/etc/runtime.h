@@ -1,6 +1,7 @@
 /* The runtime library: loads what `etc compile` wrote, binds tensors by name, launches.
  * docs/runtime.md shows it in use. C ABI; every function may be called from any thread, and threads
- * may share a program. An instance has one at a time: a call beside another is ETC_ERROR_BUSY. */
+ * may share a program. An instance has one at a time: a call beside another is ETC_ERROR_BUSY. So
+ * has a group, whose calls are calls with each of its instances, too. */
 #ifndef ETC_RUNTIME_H_
 #define ETC_RUNTIME_H_
 
@@ -42,8 +43,8 @@ typedef enum etc_status {
   ETC_ERROR_NO_DEVICE = 12, /* no CUDA driver, or no device that fits the program */
   ETC_ERROR_DEVICE = 13,    /* a call of the CUDA driver failed */
   ETC_ERROR_INTERNAL = 14,
-  ETC_ERROR_BUSY = 15,       /* another thread is inside of a call with the same instance */
-  ETC_ERROR_TIMEOUT = 16,    /* the watchdog ended a launch that stood still */
+  ETC_ERROR_BUSY = 15,    /* another thread is inside of a call with the same instance or group */
+  ETC_ERROR_TIMEOUT = 16, /* the watchdog ended a launch that stood still */
   ETC_ERROR_CHECKPOINT = 17, /* a checkpoint is malformed, or lacks what a program needs */
   ETC_ERROR_CANCELLED = 18,  /* the caller's progress function ended the call */
   ETC_ERROR_GROUP = 19 /* the ranks of a group cannot go on together: one does not come, is gone,
@@ -71,17 +72,17 @@ ETC_API void etc_set_log(etc_log_function function, void* user);
 typedef struct etc_allocator {
   size_t struct_size; /* sizeof(etc_allocator) */
   void* user;
-  /* `bytes` (at least 1) aligned to 256 for workspaces and event memory, or null. `device` is the
+  /* `bytes` (at least 1) aligned to 256, or null. `device` is the
    * number of the GPU, whose context is current, or -1 for the host. What is enqueued on `stream`
    * from now on uses the memory. */
   void* (*allocate)(void* user, int64_t bytes, int32_t device, void* stream);
   /* Nothing uses the memory any more. */
   void (*release)(void* user, void* data, int64_t bytes, int32_t device);
 } etc_allocator;
-/* For the workspaces and the event memory of instances that are created from now on, and for what
- * etc_device_alloc gives from now on; all memory goes back to the functions that it came from.
- * Null: the library's own, as at the start. They are called from any thread, and must not throw.
- * The struct is copied. */
+/* For the workspaces, the event memory and the profile memory of instances that are created from
+ * now on, and for what etc_device_alloc gives from now on; all memory goes back to the functions
+ * that it came from. Null: the library's own, as at the start. They are called from any thread, and
+ * must not throw. The struct is copied. */
 ETC_API etc_status etc_set_allocator(const etc_allocator* allocator);
 
 /* A fixed underlying type makes a wrong number an error instead of undefined behaviour. */
@@ -432,7 +433,7 @@ ETC_API etc_status etc_group_gather(etc_group* group, const void* own, int64_t b
 typedef struct etc_profile etc_profile;
 
 /* What the last launch of the instance did; waits for `stream`. ETC_ERROR_NOT_FOUND where nothing
- * was launched or the program has no profiles. */
+ * was launched, a reserve has made the memory larger since, or the program has no profiles. */
 ETC_API etc_status etc_instance_profile(etc_instance* instance, void* stream,
                                         etc_profile** profile);
 /* Null is allowed. */

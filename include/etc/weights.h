@@ -88,7 +88,8 @@ ETC_API etc_status etc_weights_load(const etc_program* program, const char* grap
 /* Of the memory of all parameters, what they share once. */
 ETC_API etc_status etc_weights_bytes(const etc_weights* weights, int64_t* bytes);
 /* Binds all parameters that were loaded to an instance of a graph of the same program that has
- * them. The weights must live until the launches that use them end. */
+ * them, or none of them behind an error. The weights must live until the launches that use them
+ * end. */
 ETC_API etc_status etc_instance_bind_weights(etc_instance* instance, const etc_weights* weights);
 /* Waits for the work that may use the memory. Null is allowed. */
 ETC_API void etc_weights_free(etc_weights* weights);

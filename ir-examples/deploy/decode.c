@@ -1,5 +1,6 @@
 /* Continues a text by a model's checkpoint, on the host or on a GPU; texts are token ids. For Llama
  * and Qwen3 without rope scaling.  decode ARTIFACT FOLDER ROPE_THETA TOKENS ID... */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,11 @@ static void* bind(etc_instance* run, const char* name, etc_dtype dtype, int rank
     check(etc_device_alloc(bytes, &tensor.data));
     check(etc_device_fill(tensor.data, 0, bytes, NULL));
   } else {
-    tensor.data = calloc(1, bytes);
+    tensor.data = calloc(1, (size_t)bytes);
+    if (tensor.data == NULL) {
+      fprintf(stderr, "decode: no memory for the %lld bytes of `%s`\n", (long long)bytes, name);
+      exit(1);
+    }
   }
   check(etc_instance_bind(run, name, &tensor));
   return tensor.data;
@@ -43,19 +48,32 @@ static void put(void* to, const void* from, int64_t bytes) {
   }
 }
 
+/* A number of the command line, which must be from `least` to `most`. */
+static int32_t number(const char* text, int64_t least, int64_t most) {
+  char* end;
+  errno = 0;
+  const long value = strtol(text, &end, 10);
+  if (end == text || *end != '\0' || errno != 0 || value < least || value > most) {
+    fprintf(stderr, "decode: `%s` is no number from %lld to %lld\n", text, (long long)least,
+            (long long)most);
+    exit(1);
+  }
+  return (int32_t)value;
+}
+
 int main(int argc, char** argv) {
   etc_program* program;
   etc_program_info info;
   etc_checkpoint* checkpoint;
   etc_weights* weights;
   etc_instance* run;
-  int64_t shape[5];
+  int64_t shape[5], least, most;
   const int32_t prompt = argc - 5; /* tokens */
   if (prompt < 1) {
     fprintf(stderr, "decode ARTIFACT FOLDER ROPE_THETA TOKENS ID...\n");
     return 2;
   }
-  const int32_t steps = prompt + atoi(argv[4]) - 1;
+  const int32_t steps = prompt + number(argv[4], 0, INT32_MAX - argc) - 1;
   check(etc_program_load(argv[1], &program));
   info.struct_size = sizeof info;
   check(etc_program_describe(program, &info));
@@ -84,8 +102,9 @@ int main(int argc, char** argv) {
     put(page_table + page * 4, &page, 4);
   }
 
+  check(etc_instance_value_range(run, "ids", &least, &most)); /* a launch does not look */
   for (int32_t step = 0, next = 0; step < steps; ++step) {
-    const int32_t id = step < prompt ? atoi(argv[5 + step]) : next;
+    const int32_t id = step < prompt ? number(argv[5 + step], least, most) : next;
     put(ids, &id, sizeof id);
     put(pos, &step, sizeof step);
     check(etc_instance_launch(run, NULL));

@@ -76,7 +76,7 @@ class Group:
             call("etc_group_instance", self.handle, ctypes.c_int32(number), ctypes.byref(handle))
             rank = etcrt.Runtime.__new__(etcrt.Runtime)
             rank.program, rank._params, rank._bound = self.program, self.program.params(), {}
-            rank._weights, rank._handle = None, type("Borrowed", (), {"pointer": handle})
+            rank._handle = type("Borrowed", (), {"pointer": handle})
             rank.set_dim("m", rows)
             self.ranks.append(rank)
 

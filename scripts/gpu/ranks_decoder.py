@@ -39,7 +39,7 @@ class Rank(etcrt.Runtime):
 
     def __init__(self, program, handle):
         self.program, self._params, self._bound = program, program.params(), {}
-        self._weights, self._borrowed = None, handle
+        self._borrowed = handle
 
     @property
     def handle(self):

@@ -27,6 +27,14 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   int number() const { return number_; }
+  /// Gives the file another number, above its own. False where there is none.
+  bool MoveUp() {
+    const int higher = fcntl(number_, F_DUPFD_CLOEXEC, number_ + 1);
+    if (higher >= 0) {
+      close(std::exchange(number_, higher));
+    }
+    return higher >= 0;
+  }
   int Release() { return std::exchange(number_, -1); }
 
  private:
@@ -50,9 +58,25 @@ Status WriteWhole(int file, std::string_view bytes) {
 
 std::string PathOf(int file) { return "/proc/self/fd/" + std::to_string(file); }
 
+bool IsLoaded(const std::string& path) {
+  void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (loaded != nullptr) {
+    dlclose(loaded);
+  }
+  return loaded != nullptr;
+}
+
+/// Whether the descriptor is open, and of this file.
+bool IsFile(int descriptor, dev_t device, ino_t inode) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
 }  // namespace
 
-Status ReadFile(const std::string& path, std::string* bytes) {
+Status ReadFile(const std::string& path, std::string* bytes,
+                const std::function<Status(std::string_view begin)>& check) {
+  constexpr size_t kBegin = 64;
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) {
     return Fail(ETC_ERROR_FILE, "cannot open `", path, "`: ", std::strerror(errno));
@@ -61,12 +85,14 @@ Status ReadFile(const std::string& path, std::string* bytes) {
   if (fstat(file.number(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
     return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: it is not a regular file");
   }
+  const auto expected = static_cast<size_t>(status.st_size);
   size_t size = 0;
+  bool is_checked = !check;
   bytes->clear();
   for (;;) {
     // One byte more than a regular file has, so that the read that finds its end needs no growth.
-    const auto expected = static_cast<size_t>(status.st_size);
-    bytes->resize(size <= expected ? expected + 1 : size + (1 << 16));
+    const size_t room = size <= expected ? expected + 1 : size + (1 << 16);
+    bytes->resize(is_checked ? room : kBegin);
     const ssize_t count = read(file.number(), bytes->data() + size, bytes->size() - size);
     if (count < 0 && errno == EINTR) {
       continue;
@@ -75,6 +101,10 @@ Status ReadFile(const std::string& path, std::string* bytes) {
       return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: ", std::strerror(errno));
     }
     size += static_cast<size_t>(count);
+    if (!is_checked && (size == kBegin || count == 0)) {
+      ETC_RETURN_IF_BAD(check(std::string_view(*bytes).substr(0, size)));
+      is_checked = true;
+    }
     if (count == 0) {
       bytes->resize(size);
       return {};
@@ -101,11 +131,8 @@ HostBinary::~HostBinary() {
     return;
   }
   dlclose(handle_);
-  // The dynamic linker knows a shared object by its path, here the number of a file. One that could
-  // not be unloaded keeps its number, so that no later one is taken for it.
-  if (void* loaded = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
-    dlclose(loaded);
-  } else {
+  // Whoever closes all files of the process may have given the number to another one.
+  if (IsFile(file_, device_, inode_)) {
     close(file_);
   }
 }
@@ -125,14 +152,28 @@ Status HostBinary::Open() {
     return Fail(ETC_ERROR_BINARY, "cannot open binary `", name_,
                 "`: its copy in memory cannot be sealed: ", std::strerror(errno));
   }
-  path_ = PathOf(file.number());
+  // The dynamic linker knows a shared object by its path, here the number of a file, and would give
+  // one again that is loaded while its number is free: it could not be unloaded, or somebody else
+  // has closed the file.
+  while (IsLoaded(PathOf(file.number()))) {
+    if (!file.MoveUp()) {
+      return Fail(ETC_ERROR_BINARY, "cannot open binary `", name_,
+                  "`: no number is left for its copy in memory: ", std::strerror(errno));
+    }
+  }
+  struct stat status {};
+  if (fstat(file.number(), &status) != 0) {
+    return Fail(ETC_ERROR_BINARY, "cannot open binary `", name_, "`: ", std::strerror(errno));
+  }
   errno = 0;
-  handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  handle_ = dlopen(PathOf(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     return Fail(errno == ENOMEM ? ETC_ERROR_OUT_OF_MEMORY : ETC_ERROR_BINARY,
                 "cannot open binary `", name_, "`: ", dlerror());
   }
   file_ = file.Release();
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
   image_ = {};
   return {};
 }

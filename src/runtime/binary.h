@@ -2,7 +2,10 @@
 // first instance needs its entries, so that a program can be looked at where it cannot run.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -14,7 +17,9 @@
 
 namespace etc::runtime {
 
-Status ReadFile(const std::string& path, std::string* bytes);
+/// `check` sees how the file begins, before the rest of it is read.
+Status ReadFile(const std::string& path, std::string* bytes,
+                const std::function<Status(std::string_view begin)>& check = {});
 
 /// Holds a binary against its manifest; `name` is what messages call it.
 Status CheckBinary(const std::string& name, const manifest::Binary& expected,
@@ -41,7 +46,8 @@ class HostBinary {
   std::string name_;
   std::string image_;  // until it is opened
   int file_ = -1;      // the image in memory, while it is open
-  std::string path_;   // of the file
+  dev_t device_ = 0;   // which file it is
+  ino_t inode_ = 0;
   void* handle_ = nullptr;
 };
 

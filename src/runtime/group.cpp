@@ -106,6 +106,17 @@ Status Group::Rank(int32_t rank, etc_instance** instance) {
               own_rank());
 }
 
+Status Group::Begin(std::vector<Use>* uses) const {
+  uses->reserve(members_.size());
+  for (const Member& member : members_) {
+    if (!uses->emplace_back(member.handle.get()).Check().Ok()) {
+      return Fail(ETC_ERROR_BUSY, "another thread is inside of a call with this group or with the ",
+                  "instance of its rank ", member.rank);
+    }
+  }
+  return {};
+}
+
 Status Group::Gather(const void* own, int64_t bytes, void* all) {
   constexpr size_t kPiece = 1 << 19;  // what a connection takes as one message
   if (others_ == nullptr) {
@@ -142,11 +153,7 @@ Status Group::Gather(const void* own, int64_t bytes, void* all) {
 Status Group::Propose(bool launches, std::vector<Proposal>* all) const {
   for (const Member& member : members_) {
     Proposal& own = all->emplace_back();
-    const Use use(member.handle.get());
-    own.status = use.Check();
-    if (own.status.Ok()) {
-      own.status = member.instance().PlanRank(&own.dims, &own.needed);
-    }
+    own.status = member.instance().PlanRank(&own.dims, &own.needed);
     if (own.status.Ok() && launches) {
       own.status = member.instance().PrepareRank();
     }
@@ -244,10 +251,6 @@ template <class Work>
 Status Group::OnAll(Work work) {
   Status status;
   for (const Member& member : members_) {
-    const Use use(member.handle.get());
-    if (status.Ok()) {
-      status = OfRank(member.rank, use.Check());
-    }
     if (status.Ok()) {
       status = OfRank(member.rank, work(member.instance()));
     }

@@ -45,6 +45,9 @@ class Group {
   int32_t own_device() const;
 
   Status Rank(int32_t rank, etc_instance** instance);
+  /// A call with each instance of this process, for as long as `uses` live: within it each call
+  /// below is made. All of them or none: where one is busy, no rank may begin to wait for it.
+  Status Begin(std::vector<Use>* uses) const;
   /// Makes sure that all ranks have the same sizes, and memory for them.
   Status Reserve() { return Reserve(false); }
   /// Launches every rank of this process, on the host each from a thread of its own. Null for no

@@ -17,6 +17,7 @@ using etc::runtime::ReadLocalRank;
 using etc::runtime::ReadRendezvous;
 using etc::runtime::Status;
 using etc::runtime::TakeSized;
+using etc::runtime::Use;
 
 struct etc_group {
   std::unique_ptr<Group> group;
@@ -113,6 +114,8 @@ etc_status etc_group_instance(etc_group* group, int32_t rank, etc_instance** ins
 etc_status etc_group_reserve(etc_group* group) {
   return Guard([&]() -> Status {
     ETC_NEED(group);
+    std::vector<Use> uses;
+    ETC_RETURN_IF_BAD(group->group->Begin(&uses));
     return group->group->Reserve();
   });
 }
@@ -120,6 +123,8 @@ etc_status etc_group_reserve(etc_group* group) {
 etc_status etc_group_launch(etc_group* group, void* const* streams) {
   return Guard([&]() -> Status {
     ETC_NEED(group);
+    std::vector<Use> uses;
+    ETC_RETURN_IF_BAD(group->group->Begin(&uses));
     return group->group->Launch(streams);
   });
 }
@@ -127,6 +132,8 @@ etc_status etc_group_launch(etc_group* group, void* const* streams) {
 etc_status etc_group_synchronize(etc_group* group, void* const* streams) {
   return Guard([&]() -> Status {
     ETC_NEED(group);
+    std::vector<Use> uses;
+    ETC_RETURN_IF_BAD(group->group->Begin(&uses));
     return group->group->Synchronize(streams);
   });
 }
@@ -137,6 +144,8 @@ etc_status etc_group_gather(etc_group* group, const void* own, int64_t bytes, vo
     if (bytes > 0) {
       ETC_NEED(own, all);
     }
+    std::vector<Use> uses;
+    ETC_RETURN_IF_BAD(group->group->Begin(&uses));
     return group->group->Gather(own, bytes, all);
   });
 }

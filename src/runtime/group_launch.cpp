@@ -78,8 +78,6 @@ Status Group::CheckStreams(void* const* streams) const {
 
 Status Group::LaunchMember(size_t index, void* const* streams) {
   const Member& member = members_[index];
-  const Use use(member.handle.get());
-  ETC_RETURN_IF_BAD(OfRank(member.rank, use.Check()));
   void* stream = streams != nullptr ? streams[index] : nullptr;
   return OfRank(member.rank, member.instance().Launch(stream));
 }
@@ -123,11 +121,7 @@ Status Group::AwaitLaunches(const Member& member, void* stream) {
   std::optional<Deadline> deadline;
   for (;;) {
     bool done = false;
-    {
-      const Use use(member.handle.get());
-      ETC_RETURN_IF_BAD(OfRank(member.rank, use.Check()));
-      ETC_RETURN_IF_BAD(OfRank(member.rank, member.instance().IsDone(stream, &done)));
-    }
+    ETC_RETURN_IF_BAD(OfRank(member.rank, member.instance().IsDone(stream, &done)));
     if (done) {
       return {};
     }
@@ -162,12 +156,7 @@ Status Group::Synchronize(void* const* streams) {
     if (others_ != nullptr) {
       ETC_RETURN_IF_BAD(AwaitLaunches(member, stream));
     }
-    const Use use(member.handle.get());
-    Status status = use.Check();
-    if (status.Ok()) {
-      status = member.instance().Synchronize(stream);
-    }
-    statuses.push_back(OfRank(member.rank, std::move(status)));
+    statuses.push_back(OfRank(member.rank, member.instance().Synchronize(stream)));
   }
   // That is why others wait in vain.
   if (others_ != nullptr) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "etc/weights.h"
@@ -15,7 +16,8 @@ struct etc_program {
 
 struct etc_profile {
   etc::trace::Trace trace;
-  std::string json;  // made when they are asked for
+  std::mutex mutex;  // of the texts, which are made when they are asked for
+  std::string json;
   std::string summary;
 };
 

@@ -269,11 +269,19 @@ Status Instance::SetSms(int32_t sms) {
   return {};
 }
 
+/// A profile that is outgrown goes with its memory.
+Status Instance::Grow(const MemorySizes& needed, void* stream) {
+  is_ready_ = false;
+  if (!memory_.ProfileFits(needed)) {
+    profiled_.reset();
+  }
+  return memory_.Grow(needed, stream);
+}
+
 Status Instance::Reserve() {
   Plan plan;
   ETC_RETURN_IF_BAD(PlanNow(&plan));
-  is_ready_ = false;
-  ETC_RETURN_IF_BAD(memory_.Grow(plan.memory, nullptr));
+  ETC_RETURN_IF_BAD(Grow(plan.memory, nullptr));
   // The launch may come on a stream that is not ordered after the default one.
   return backend_->Synchronize(nullptr);
 }
@@ -378,8 +386,7 @@ Status Instance::Launch(void* stream) {
           "can be allocated while the stream is being captured: reserve or launch once with "
           "these sizes before the capture");
     }
-    is_ready_ = false;
-    ETC_RETURN_IF_BAD(memory_.Grow(plan_->memory, stream));
+    ETC_RETURN_IF_BAD(Grow(plan_->memory, stream));
   }
   if (!is_ready_) {
     ETC_RETURN_IF_BAD(FillBlock());
@@ -414,8 +421,8 @@ Status Instance::Launch(void* stream) {
 Status Instance::Profile(void* stream, trace::Trace* trace) {
   if (!profiled_) {
     return Fail(ETC_ERROR_NOT_FOUND, "graph `", graph_.name,
-                "` has no profile of a launch: nothing was launched, or the program was compiled "
-                "without profiles");
+                "` has no profile of a launch: nothing was launched since it was given memory, or "
+                "the program was compiled without profiles");
   }
   ETC_RETURN_IF_BAD(ReplaceStream(&stream));
   std::vector<char> memory(static_cast<size_t>(profiled_->memory.profile_bytes));

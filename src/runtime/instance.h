@@ -19,6 +19,11 @@
 
 namespace etc::runtime {
 
+struct NamedTensor {
+  const char* name;
+  etc_tensor tensor;
+};
+
 class Instance {
  public:
   static Status Create(std::shared_ptr<const Program> program, const char* graph,
@@ -38,6 +43,8 @@ class Instance {
   Status ValueRange(const char* name, int64_t* min, int64_t* max) const;
   /// For an array, its tensors stacked in one.
   Status Bind(const char* name, const etc_tensor& tensor);
+  /// All of them or, behind an error, none.
+  Status BindAll(const std::vector<NamedTensor>& tensors);
   Status BindDlpack(const char* name, const etc_dl_tensor& tensor);
   /// One tensor of an array.
   Status BindElement(const char* name, int64_t index, const etc_tensor& tensor);
@@ -99,6 +106,8 @@ class Instance {
   Status FindParam(const char* name, size_t* index) const;
   Status FindElement(const char* name, int64_t index, size_t* place) const;
   Status FromDlpack(const std::string& name, const etc_dl_tensor& tensor, etc_tensor* made) const;
+  Status MakeBindings(const NamedTensor& tensor, size_t* place, std::vector<Binding>* made) const;
+  void TakeBindings(size_t place, std::vector<Binding> made);
   Status CheckPlace(const manifest::Param& param, const etc_tensor& tensor, Binding* binding) const;
   Status NoValue(size_t dim) const;
   Status ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,
@@ -108,6 +117,7 @@ class Instance {
   Status PlanNow(Plan* plan) const;
   Status UpdatePlan();
   Status SelectKernel(Plan* plan) const;
+  Status Grow(const MemorySizes& needed, void* stream);
   Status FillMaps();
   Status FillBlock();
   Status LaunchAll(bool is_capturing, void* stream);
@@ -134,7 +144,7 @@ class Instance {
   std::optional<Plan> plan_;  // of the last launch, whatever was bound or set since
   std::vector<uint64_t> block_;
   uint64_t version_ = 0;          // of the block and the SMs
-  std::optional<Plan> profiled_;  // of the last launch, where it leaves a profile behind
+  std::optional<Plan> profiled_;  // of the last launch, while there is a profile of it
 };
 
 }  // namespace etc::runtime

@@ -35,23 +35,48 @@ Status Instance::CheckPlace(const manifest::Param& param, const etc_tensor& tens
   return {};
 }
 
-Status Instance::Bind(const char* name, const etc_tensor& tensor) {
+/// Makes the bindings of a parameter, whose first place is `place`.
+Status Instance::MakeBindings(const NamedTensor& tensor, size_t* place,
+                              std::vector<Binding>* made) const {
   size_t index = 0;
-  ETC_RETURN_IF_BAD(FindParam(name, &index));
-  std::vector<etc_tensor> tensors = {tensor};
+  ETC_RETURN_IF_BAD(FindParam(tensor.name, &index));
+  std::vector<etc_tensor> tensors = {tensor.tensor};
   bool is_dense = true;
   if (graph_.params[index].array) {
-    ETC_RETURN_IF_BAD(TensorsOf(graph_.params[index], tensor, &tensors, &is_dense));
+    ETC_RETURN_IF_BAD(TensorsOf(graph_.params[index], tensor.tensor, &tensors, &is_dense));
   }
-  std::vector<Binding> made(tensors.size());
-  for (size_t i = 0; i < made.size(); ++i) {
-    manifest::Param param = places_.graph.params[places_.first[index] + i];
+  *place = places_.first[index];
+  made->resize(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    manifest::Param param = places_.graph.params[*place + i];
     param.alignment = i > 0 && is_dense ? 1 : param.alignment;  // as in one tensor
-    ETC_RETURN_IF_BAD(CheckPlace(param, tensors[i], &made[i]));
+    ETC_RETURN_IF_BAD(CheckPlace(param, tensors[i], &(*made)[i]));
   }
-  std::move(made.begin(), made.end(),
-            bindings_.begin() + static_cast<std::ptrdiff_t>(places_.first[index]));
+  return {};
+}
+
+void Instance::TakeBindings(size_t place, std::vector<Binding> made) {
+  std::move(made.begin(), made.end(), bindings_.begin() + static_cast<std::ptrdiff_t>(place));
   is_ready_ = false;
+}
+
+Status Instance::Bind(const char* name, const etc_tensor& tensor) {
+  size_t place = 0;
+  std::vector<Binding> made;
+  ETC_RETURN_IF_BAD(MakeBindings({name, tensor}, &place, &made));
+  TakeBindings(place, std::move(made));
+  return {};
+}
+
+Status Instance::BindAll(const std::vector<NamedTensor>& tensors) {
+  std::vector<size_t> places(tensors.size());
+  std::vector<std::vector<Binding>> made(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    ETC_RETURN_IF_BAD(MakeBindings(tensors[i], &places[i], &made[i]));
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TakeBindings(places[i], std::move(made[i]));
+  }
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "etc/runtime.h"
 #include "runtime/instance.h"
@@ -20,13 +21,13 @@ class Use {
  public:
   explicit Use(const etc_instance* instance)
       : in_use_(instance->in_use), is_ours_(!in_use_.exchange(true, std::memory_order_acquire)) {}
+  Use(Use&& other) noexcept
+      : in_use_(other.in_use_), is_ours_(std::exchange(other.is_ours_, false)) {}
   ~Use() {
     if (is_ours_) {
       in_use_.store(false, std::memory_order_release);
     }
   }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
 
   Status Check() const {
     return is_ours_ ? Status{}
@@ -37,7 +38,7 @@ class Use {
 
  private:
   std::atomic<bool>& in_use_;
-  const bool is_ours_;
+  bool is_ours_;
 };
 
 }  // namespace etc::runtime

@@ -29,8 +29,7 @@ Status Instance::ReserveRank() {
   if (memory_.Fits(plan.memory)) {
     return {};
   }
-  is_ready_ = false;
-  ETC_RETURN_IF_BAD(memory_.Grow(plan.memory, nullptr));
+  ETC_RETURN_IF_BAD(Grow(plan.memory, nullptr));
   return backend_->Synchronize(nullptr);
 }
 

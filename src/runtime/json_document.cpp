@@ -75,8 +75,11 @@ class Builder {
       return false;
     }
     const std::string_view before = text_.substr(0, std::min(position, text_.size()));
-    status_ = Fail(ETC_ERROR_MANIFEST, "what stands in line ",
-                   std::count(before.begin(), before.end(), '\n') + 1, " is no JSON");
+    const bool has_lines = text_.find('\n') != std::string_view::npos;
+    const std::string place =
+        has_lines ? Cat("in line ", std::count(before.begin(), before.end(), '\n') + 1)
+                  : Cat("at byte ", before.size(), " of ", text_.size());
+    status_ = Fail(ETC_ERROR_MANIFEST, "what stands ", place, " is no JSON");
     return false;
   }
 
@@ -157,6 +160,10 @@ Status JsonDocument::Parse(std::string_view text) {
   if (text.size() > kMaxBytes) {
     return Fail(ETC_ERROR_MANIFEST, "the JSON text has ", text.size(),
                 " bytes, but must not have more than ", kMaxBytes);
+  }
+  // The parser would take it for the end of the text.
+  if (const size_t at = text.find('\0'); at != std::string_view::npos) {
+    return Fail(ETC_ERROR_MANIFEST, "the JSON text has a null character as its byte ", at + 1);
   }
   values_.reserve(MostValues(text));
   texts_.reserve(text.size());  // no escape is shorter than what it stands for

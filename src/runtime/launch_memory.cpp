@@ -71,8 +71,7 @@ bool LaunchMemory::EventsFit(const MemorySizes& needed) const {
 
 bool LaunchMemory::Fits(const MemorySizes& needed) const {
   const bool workspace_fits = bound_.data != nullptr || workspace_.size >= needed.workspace_bytes;
-  return workspace_fits && workspace_is_zeroed_ && EventsFit(needed) &&
-         profile_.bytes >= needed.profile_bytes;
+  return workspace_fits && workspace_is_zeroed_ && EventsFit(needed) && ProfileFits(needed);
 }
 
 void LaunchMemory::Release(Memory* memory) {
@@ -89,7 +88,7 @@ void LaunchMemory::Release(Memory* memory) {
 Status LaunchMemory::Grow(const MemorySizes& needed, void* stream) {
   workspace_is_zeroed_ = false;
   const bool events_fit = EventsFit(needed);
-  if (profile_.bytes < needed.profile_bytes) {
+  if (!ProfileFits(needed)) {
     Release(&profile_);
     LogInfo("allocates ", needed.profile_bytes, " bytes for a profile");
     ETC_RETURN_IF_BAD(backend_.Allocate(needed.profile_bytes, stream, &profile_.data));

@@ -35,6 +35,10 @@ class LaunchMemory {
   Status CheckWorkspace(const MemorySizes& needed) const;
 
   bool Fits(const MemorySizes& needed) const;
+  /// Whether the memory of a profile stays as it is when it grows.
+  bool ProfileFits(const MemorySizes& needed) const {
+    return profile_.bytes >= needed.profile_bytes;
+  }
   /// Makes it fit. No value in the memory outlives a launch, so the old goes before the new comes.
   /// Flags in data do, and are told apart by the epoch in the event memory: a workspace is used
   /// with one event memory only, and starts as zeros with it.

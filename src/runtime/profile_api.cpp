@@ -1,4 +1,6 @@
 // Profiles of include/etc/runtime.h.
+#include <mutex>
+
 #include "etc/runtime.h"
 #include "runtime/c_api.h"
 #include "runtime/handles.h"
@@ -32,6 +34,7 @@ void etc_profile_free(etc_profile* profile) { delete profile; }
 etc_status etc_profile_describe(etc_profile* profile, etc_profile_info* info) {
   return Guard([&]() -> Status {
     ETC_NEED(profile, info);
+    const std::lock_guard lock(profile->mutex);
     if (profile->summary.empty()) {
       profile->summary = trace::Summarise(profile->trace);
     }
@@ -65,6 +68,7 @@ etc_status etc_profile_span(const etc_profile* profile, int64_t index, etc_span_
 etc_status etc_profile_json(etc_profile* profile, const char** json) {
   return Guard([&]() -> Status {
     ETC_NEED(profile, json);
+    const std::lock_guard lock(profile->mutex);
     if (profile->json.empty()) {
       profile->json = trace::ToJson(profile->trace);
     }

@@ -15,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kManifestExtension = ".json";
+constexpr std::string_view kElfMagic = "\177ELF";  // of shared objects and of cubins
+
 std::string WhereText(const manifest::Kernel& kernel, const manifest::Graph& graph) {
   std::string text;
   for (const manifest::Where& where : kernel.where) {
@@ -24,12 +27,38 @@ std::string WhereText(const manifest::Kernel& kernel, const manifest::Graph& gra
   return text;
 }
 
+/// Whether a file may be an artifact, or of one the manifest or the binary, before all of it is
+/// read.
+Status CheckBegin(const std::string& path, std::string_view begin) {
+  const fs::path extension = fs::path(path).extension();
+  if (IsContainer(begin)) {
+    return {};
+  }
+  if (extension == kContainerExtension) {
+    return Fail(ETC_ERROR_BINARY, "artifact `", path, "` does not begin like one");
+  }
+  if (extension == kManifestExtension) {
+    const size_t first = begin.find_first_not_of(" \t\r\n");
+    return first == std::string_view::npos || begin[first] == '{'
+               ? Status{}
+               : Fail(ETC_ERROR_MANIFEST, "manifest `", path, "` does not begin like one");
+  }
+  return begin.substr(0, kElfMagic.size()) == kElfMagic
+             ? Status{}
+             : Fail(ETC_ERROR_BINARY, "`", path,
+                    "` is no artifact: it begins like neither one nor the binary of one");
+}
+
+Status ReadArtifact(const std::string& path, std::string* bytes) {
+  return ReadFile(path, bytes, [&](std::string_view begin) { return CheckBegin(path, begin); });
+}
+
 }  // namespace
 
 Status Program::Load(const std::string& path, std::shared_ptr<const Program>* program) {
   auto loaded = std::make_shared<Program>();
   std::string bytes;
-  ETC_RETURN_IF_BAD(ReadFile(path, &bytes));
+  ETC_RETURN_IF_BAD(ReadArtifact(path, &bytes));
   if (IsContainer(bytes) || fs::path(path).extension() == kContainerExtension) {
     ETC_RETURN_IF_BAD(loaded->TakeContainer(path, std::move(bytes)));
   } else {
@@ -59,16 +88,19 @@ Status Program::TakeContainer(const std::string& name, std::string bytes) {
 
 Status Program::LoadFiles(const std::string& path, std::string given) {
   const fs::path given_path(path);
-  if (given_path.extension() == ".json") {
+  if (given_path.extension() == kManifestExtension) {
     ETC_RETURN_IF_BAD(TakeManifest(path, given));
     const std::string binary_path =
         fs::path(given_path).replace_filename(manifest_.binary.file).string();
     ETC_RETURN_IF_BAD(ReadFile(binary_path, &given));
     return TakeBinary(binary_path, std::move(given));
   }
-  const std::string manifest_path = fs::path(given_path).replace_extension(".json").string();
+  const std::string manifest_path =
+      fs::path(given_path).replace_extension(kManifestExtension).string();
   std::string text;
-  ETC_RETURN_IF_BAD(ReadFile(manifest_path, &text));
+  if (Status status = ReadArtifact(manifest_path, &text); !status.Ok()) {
+    return Fail(status.code, "the manifest of binary `", path, "`: ", status.message);
+  }
   ETC_RETURN_IF_BAD(TakeManifest(manifest_path, text));
   if (given_path.filename() != manifest_.binary.file) {
     return Fail(ETC_ERROR_BINARY, "manifest `", manifest_path, "` describes `",

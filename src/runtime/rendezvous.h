@@ -79,7 +79,7 @@ class Rendezvous {
   Status broken_;
 };
 
-/// "rank 1" or "ranks 1, 2".
+/// "rank 1" or "ranks 1, 2"; of many the first ones, and how many more.
 std::string NamesOf(const std::vector<size_t>& ranks);
 /// "30 s" or "1500 ms".
 std::string SecondsOf(std::chrono::milliseconds time);

@@ -1,6 +1,8 @@
 // What ranks that have found each other tell each other.
 #include <poll.h>
 
+#include <algorithm>
+
 #include "runtime/rendezvous.h"
 
 namespace etc::runtime {
@@ -10,11 +12,12 @@ std::string SecondsOf(std::chrono::milliseconds time) {
 }
 
 std::string NamesOf(const std::vector<size_t>& ranks) {
+  constexpr size_t kMost = 8;
   std::string names = ranks.size() == 1 ? "rank" : "ranks";
-  for (size_t i = 0; i < ranks.size(); ++i) {
+  for (size_t i = 0; i < std::min(ranks.size(), kMost); ++i) {
     names += Cat(i == 0 ? " " : ", ", ranks[i]);
   }
-  return names;
+  return ranks.size() <= kMost ? names : Cat(names, " and ", ranks.size() - kMost, " more");
 }
 
 /// From now on each call ends like this.

@@ -18,6 +18,12 @@ export PATH PKG_CONFIG_PATH="$pkgconfig"
 strict="-Wall -Wextra -Werror -pedantic"
 make -s -C "$deploy" OUT="$work/make" CFLAGS="-std=c99 $strict" CXXFLAGS="-std=c++11 $strict" run
 make -s -C "$deploy" OUT="$work/make" ARCH=sm_90a all
+# A manifest that is gone is made again, and a library that is not there is an error at once.
+rm "$work/make/row_sum-host.json"
+make -s -C "$deploy" OUT="$work/make" "$work/make/row_sum-host.json"
+[ -e "$work/make/row_sum-host.json" ]
+! PKG_CONFIG=false make -s -C "$deploy" OUT="$work/none" all 2>"$work/none.err" || exit 1
+grep -q "finds no etcrt.pc" "$work/none.err" && [ ! -e "$work/none" ]
 
 cmake -S "$find_package" -B "$work/cmake" -DDEPLOY="$deploy" -DCMAKE_PREFIX_PATH="$work/prefix" \
   >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }

@@ -1,13 +1,16 @@
 """The package against host artifacts, which $ETC compiles: nothing needs a GPU."""
 
+import copy
 import ctypes
 import json
 import os
+import pickle
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,6 +45,12 @@ device @add(%w: f32[8], %y: inout f32[8]) tasks (i: 8) { %y[i] = 10.0 * %y[i] + 
 graph @layers(%w: f32[3, 8] from "w.{i}", %y: inout f32[8]) {
   repeat l in 0..3 { call @add(%w[l], %y); }
 }
+"""
+
+PAIR = """etir 1;
+device @add(%a: f32[8], %b: f32[8], %y: out f32[8]) tasks (i: 8) { %y[i] = %a[i] + %b[i]; }
+graph @pair(%a: f32[8] from "a", %b: f32[8] from "b", %y: out f32[8]) { call @add(%a, %b, %y); }
+graph @twice(%b: f32[8] from "b", %y: out f32[8]) { call @add(%b, %b, %y); }
 """
 
 HEADS = """etir 1;
@@ -123,6 +132,19 @@ class ProgramTest(unittest.TestCase):
         run.bind(w=w)
         np.testing.assert_allclose(self.launched(run, x), x * w[np.arange(17) % 2] * 3, rtol=1e-6)
 
+    def test_read_only_arrays_are_read(self):
+        run, w = etcrt.Runtime(self.program), np.ones((2, 8), np.float32)
+        w.setflags(write=False)
+        run.bind(w=w)
+        np.testing.assert_array_equal(self.launched(run, np.ones((3, 8), np.float32)), np.full((3, 8), 3))
+
+    def test_arrays_that_cannot_be_exported_name_their_parameter(self):
+        run, y = etcrt.Runtime(self.program), np.ones((3, 8), np.float32)
+        y.setflags(write=False)
+        for name, array in (("y", y), ("x", y.astype(">f4"))):
+            with self.assertRaisesRegex(BufferError, f"parameter `{name}`: .*Bind a copy"):
+                run.bind(**{name: array})
+
     def test_a_profiled_launch_says_what_it_did(self):
         subprocess.run([os.environ["ETC"], "compile", self.path / "scale.etir", "--arch", "host",
                         "--profile", "-o", self.path / "profiled.etca"], check=True)
@@ -155,6 +177,36 @@ class ProgramTest(unittest.TestCase):
         expected = x * np.stack([w[0], w[1], w[0]]) * 3
         np.testing.assert_allclose(self.launched(run, x), expected, rtol=1e-6)
 
+    def bound_to_a_pair(self):
+        """A program, an instance of its @pair, and a reference to the weights that this has."""
+        (self.path / "pair.etir").write_text(PAIR)
+        subprocess.run([os.environ["ETC"], "compile", self.path / "pair.etir", "--arch", "host",
+                        "-o", self.path / "pair.etca"], check=True)
+        program = etcrt.Program(self.path / "pair.etca")
+        weights = etcrt.Weights(program, self.checkpoint(a=np.zeros(8, np.float32), b=np.zeros(8, np.float32)), "pair")
+        run = etcrt.Runtime(program, "pair")
+        run.bind_weights(weights)
+        return program, run, weakref.ref(weights)
+
+    def test_weights_live_as_long_as_one_parameter_has_them(self):
+        program, run, weights = self.bound_to_a_pair()
+        run.bind_weights(etcrt.Weights(program, etcrt.Checkpoint(self.path), "twice"))
+        self.assertIsNotNone(weights())
+        run.bind(a=np.zeros(8, np.float32))
+        self.assertIsNone(weights())
+
+    def test_weights_live_on_where_others_cannot_be_bound(self):
+        _, run, weights = self.bound_to_a_pair()
+        program = etcrt.Program(self.path / "pair.etca")
+        with self.assertRaisesRegex(etcrt.Error, "loaded for another program"):
+            run.bind_weights(etcrt.Weights(program, etcrt.Checkpoint(self.path), "pair"))
+        self.assertIsNotNone(weights())
+
+    def test_errors_can_be_copied(self):
+        error = etcrt.Error(etcrt.Status.FILE, "cannot open")
+        for made in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+            self.assertEqual((str(made), made.status), ("cannot open", etcrt.Status.FILE))
+
     def test_errors_are_exceptions_with_the_text_of_the_library(self):
         run = etcrt.Runtime(self.program)
         with self.assertRaises(etcrt.Error) as raised:
@@ -183,6 +235,31 @@ class ProgramTest(unittest.TestCase):
             with self.assertRaises(ctypes.ArgumentError):
                 set_to_one()
         self.assertEqual(run.dim("n"), 3)
+
+    def test_places_of_tensors_are_not_cut(self):
+        run = etcrt.Runtime(self.program)
+        for words, message in (((16, "f32", (2**64 + 3, 8)), "`x`: shape: 18446744073709551619 does not fit"),
+                               ((16, "f32", (3, 8), (2**64 + 8, 1)), "`x`: strides: .* does not fit"),
+                               ((16, "f32", (3, 8), (1,)), "`x`: 1 strides for a shape of 2 extents"),
+                               ((2**64 + 16, "f32", (3, 8)), "`x`: address: .* does not fit in 64 bits")):
+            with self.assertRaisesRegex(ValueError, message):
+                run.bind_pointer("x", *words)
+        with self.assertRaisesRegex(ValueError, "stream: .* does not fit in 64 bits"):
+            run.launch(2**64)
+
+    def test_options_are_not_cut(self):
+        for name in ("rank", "ranks", "threads"):
+            with self.assertRaisesRegex(ValueError, f"^{name}: .* does not fit"):
+                etcrt.Weights(self.program, self.checkpoint(), **{"ranks": 1, name: 2**64})
+        for words, message in (({"rank": 0, "ranks": 2**32 + 1}, "^ranks: .* does not fit in 32 bits"),
+                               ({"device": 2**32}, "^device: .* does not fit in 32 bits"),
+                               ({"timeout": 2**22 * 1000}, "a timeout is from 0 to 2147483 seconds"),
+                               ({"timeout": float("inf")}, "a timeout is from 0 to 2147483 seconds"),
+                               ({"timeout": -1}, "a timeout is from 0 to 2147483 seconds")):
+            with self.assertRaisesRegex(ValueError, message):
+                etcrt.Group.join(self.program, **words)
+        with self.assertRaisesRegex(ValueError, "devices: .* does not fit in 32 bits"):
+            etcrt.Group(self.program, devices=[2**32])
 
     def test_what_a_progress_function_raises_reaches_the_caller(self):
         def progress(done, total):

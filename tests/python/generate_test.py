@@ -109,10 +109,11 @@ class GenerateTest(unittest.TestCase):
         for settings in ({"temperature": -1}, {"temperature": 1e-6}, {"temperature": float("nan")},
                          {"top_k": -1}, {"top_p": 0}, {"top_p": 1.1}, {"min_p": -0.1}, {"min_p": 2},
                          {"repetition_penalty": 0}, {"repetition_penalty": float("inf")},
-                         {"seed": 2**64}):
+                         {"repetition_penalty": 1e39}, {"repetition_penalty": 1e-50}, {"temperature": 1e39},
+                         {"top_k": 1.5}, {"seed": 1.5}, {"seed": 2**64}):
             with self.assertRaises(ValueError, msg=settings):
                 Sampling(**settings)
-        Sampling(temperature=0.7, top_k=50, top_p=1, min_p=1, repetition_penalty=1.2, seed=2**64 - 1)
+        Sampling(temperature=0.7, top_k=np.int32(50), top_p=1, min_p=1, repetition_penalty=1.2, seed=2**64 - 1)
 
     def test_rotary_frequencies(self):
         plain = rotary_frequencies({"head_dim": 4, "rope_theta": 100.0})
@@ -204,10 +205,15 @@ class FolderTest(Folder):
                 code = ended.code
         return code, errors.getvalue()
 
-    def test_a_negative_number_of_tokens_is_an_error_of_the_command_line(self):
-        code, errors = self.ended("--max-tokens", "-1")
-        self.assertEqual(code, 2)
-        self.assertIn("--max-tokens: -1 is less than 0", errors)
+    def test_numbers_that_do_not_fit_are_errors_of_the_command_line(self):
+        for option, value, message in (("--max-tokens", "-1", "-1 is not from 0 to 2147483647"),
+                                       ("--sms", "5000000000", "5000000000 is not from 0 to 2147483647"),
+                                       ("--devices", "0,5000000000", "5000000000 is not from 0 to 2147483647"),
+                                       ("--join-timeout", "inf", "inf is not from 0 to 2147483"),
+                                       ("--join-timeout", "nan", "nan is not from 0 to 2147483")):
+            code, errors = self.ended(option, value)
+            self.assertEqual(code, 2)
+            self.assertIn(f"{option}: {message}", errors)
 
     def test_files_that_cannot_be_are_one_line(self):
         for name, value, message in (("config.json", [], "no JSON object"), ("config.json", "{", "Expecting"),

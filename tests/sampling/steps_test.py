@@ -181,6 +181,10 @@ class StepsTest(Model):
         self.assertEqual(self.texts(self.decoder(self.drawing), 5), alone)
         self.assertEqual(self.texts(self.decoder(self.drawing), 64), alone)
 
+    def test_a_decoder_that_is_used_again_draws_the_same(self):
+        decoder = self.decoder(self.drawing)
+        self.assertEqual(self.texts(decoder, 1), self.texts(decoder, 1))
+
     def test_a_text_draws_the_same_alone(self):
         both = self.texts(self.decoder(self.drawing), 8)
         program = self.drawing

@@ -4,11 +4,12 @@ import ctypes
 import enum
 import operator
 import os
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 DTYPES = ("f32", "f16", "bf16", "i64", "i32", "u8", "bool", "u16", "i8", "u32", "f64", "f8e4m3",
           "f8e5m2")
 ACCESS = ("in", "out", "inout")
+_INT32, _INT64 = ctypes.c_int32, ctypes.c_int64
 
 
 class Status(enum.IntEnum):
@@ -40,8 +41,31 @@ class Error(RuntimeError):
     """What a call of the library had to say; `status` is its Status, or a number of a later library."""
 
     def __init__(self, status: int, text: str):
-        super().__init__(text)
+        super().__init__(status, text)  # from which a copy is made, also in another process
         self.status = Status(status) if status in set(Status) else status
+
+    def __str__(self) -> str:
+        return self.args[1]
+
+
+def exact(kind: Any, value: Any, name: str) -> int:
+    """An integer that a C type has in full, to whose bits ctypes alone would cut it."""
+    number = operator.index(value)
+    if (kind(number).value or 0) != number:  # an address of 0 is None
+        raise ValueError(f"{name}: {number} does not fit in {8 * ctypes.sizeof(kind)} bits")
+    return number
+
+
+def exact_array(kind: Any, values: Sequence[Any], name: str) -> ctypes.Array:
+    return (kind * len(values))(*(exact(kind, value, name) for value in values))
+
+
+class Options(ctypes.Structure):
+    """What the caller fills in, with integers that are not cut."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = dict(self._fields_)[name]
+        super().__setattr__(name, exact(kind, value, name) if kind in (_INT32, _INT64) else value)
 
 
 class Tensor(ctypes.Structure):
@@ -162,7 +186,7 @@ class ProfileInfo(ctypes.Structure):
     ]
 
 
-class JoinOptions(ctypes.Structure):
+class JoinOptions(Options):
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
         ("ranks", ctypes.c_int32),
@@ -186,7 +210,7 @@ class GroupInfo(ctypes.Structure):
 ProgressFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
-class WeightsOptions(ctypes.Structure):
+class WeightsOptions(Options):
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
         ("progress", ProgressFunction),
@@ -200,7 +224,6 @@ class WeightsOptions(ctypes.Structure):
 
 
 _POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
-_INT32, _INT64 = ctypes.c_int32, ctypes.c_int64
 _TO = ctypes.POINTER
 
 _SIGNATURES = {
@@ -270,7 +293,7 @@ _library: Optional[ctypes.CDLL] = None
 
 
 class _Exact:
-    """An integer argument of a number of bits, to which ctypes alone would cut it."""
+    """An integer argument, which is not cut."""
 
     def __init__(self, kind: Any):
         self._kind = kind
@@ -278,11 +301,7 @@ class _Exact:
     def from_param(self, value: Any) -> Any:
         if isinstance(value, self._kind):
             return value
-        exact = operator.index(value)
-        argument = self._kind(exact)
-        if argument.value != exact:
-            raise OverflowError(f"{exact} does not fit in {8 * ctypes.sizeof(argument)} bits")
-        return argument
+        return self._kind(exact(self._kind, value, "value"))
 
 
 _EXACT = {_INT32: _Exact(_INT32), _INT64: _Exact(_INT64)}

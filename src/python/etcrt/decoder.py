@@ -1,7 +1,7 @@
 """A model's decode step as an object: sequences with caches, new tokens in, next tokens out."""
 
 import dataclasses
-import math
+import numbers
 import struct
 import time
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -17,6 +17,7 @@ _ELEMENT_BYTES = {"f32": 4, "i32": 4, "bf16": 2, "f16": 2, "i64": 8, "u32": 4}
 MOST_STEPS = 64  # that the host may be behind, and the places of a ring
 _PATIENCE = 1.0  # seconds for a token to land before the host waits for the device
 
+_LARGEST = 2.0**127  # in f32, which the settings are bound as
 _SETTINGS = {"temperature": "f", "top_k": "i", "top_p": "f", "min_p": "f",
              "repetition_penalty": "f", "seed": "q"}
 
@@ -35,10 +36,13 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("top_k", "seed"):
+            if not isinstance(getattr(self, name), numbers.Integral):
+                raise ValueError(f"`{name}` is a whole number, and not {getattr(self, name)!r}")
         for what, holds in (
-                ("a repetition penalty is above 0", 0 < self.repetition_penalty < math.inf),
+                ("a repetition penalty is above 0", 1 / _LARGEST < self.repetition_penalty < _LARGEST),
                 ("a temperature is 0, or from 0.00001 on",
-                 self.temperature == 0 or 1e-5 <= self.temperature < math.inf),
+                 self.temperature == 0 or 1e-5 <= self.temperature < _LARGEST),
                 ("top-k is 0, for all tokens, or a number of tokens", 0 <= self.top_k < 2**31),
                 ("top-p is above 0 and at most 1", 0 < self.top_p <= 1),
                 ("min-p is from 0 to 1", 0 <= self.min_p <= 1),
@@ -192,6 +196,12 @@ class Decoder:
         for rank in self._ranks.all:
             rank.buffers[name].write(data)
 
+    def _forget(self, sequence: int) -> None:
+        """A sequence that begins has no token yet, whatever had its place before."""
+        for rank in self._ranks.all:
+            row = 4 * rank.run.shape("seen")[1]
+            rank.buffers["seen"].write(bytes(row), row * sequence)
+
     def check_tokens(self, tokens: Sequence[int]) -> None:
         """A ValueError where one is none of the program's."""
         low, high = self.ids
@@ -222,7 +232,8 @@ class Decoder:
             raise ValueError(f"{rows} tokens in a step are more than the program's {self.most_rows}")
 
     def step(self, pieces: Sequence[Piece]) -> List[int]:
-        """The next token behind each piece; no two are of one sequence."""
+        """The next token behind each piece; no two are of one sequence. A piece at position 0 begins a
+        new text."""
         self._check(pieces)
         starts = [0]
         for piece in pieces:
@@ -242,6 +253,10 @@ class Decoder:
             if self.draws:
                 self._write("slot", sequences)
             self._sequences = sequences
+        if self.draws:
+            for piece in pieces:
+                if piece.position == 0:
+                    self._forget(piece.sequence)
         self._ranks.launch()
         self._ranks.wait()
         rows = list(range(len(pieces))) if self.last else [end - 1 for end in starts[1:]]

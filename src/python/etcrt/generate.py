@@ -19,7 +19,7 @@ from ._library import Error
 from .decoder import MOST_STEPS, Decoder, Piece, Sampling
 from .folder import (chat_text, check_constants, check_tokens, end_tokens, model_config, read_tokenizer,
                      tokens_of)
-from .group import Group
+from .group import MOST_SECONDS, Group
 from .program import Program
 from .ranks import load_weights
 from .weights import Checkpoint
@@ -128,15 +128,22 @@ class _Printer:
             self._printed = len(text)
 
 
-def number_of_tokens(text: str) -> int:
+def whole_number(text: str) -> int:
     number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{number} is less than 0")
+    if not 0 <= number < 2**31:
+        raise argparse.ArgumentTypeError(f"{number} is not from 0 to {2**31 - 1}")
     return number
 
 
 def device_numbers(text: str) -> List[int]:
-    return [int(word) for word in text.split(",")]
+    return [whole_number(word) for word in text.split(",")]
+
+
+def seconds(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 to {MOST_SECONDS}")
+    return number
 
 
 def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
@@ -147,7 +154,7 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
                         help="config.json, tokenizer.json and the safetensors of a model")
     parser.add_argument("prompts", nargs="+", metavar="prompt",
                         help="a text to continue; several go as one batch")
-    parser.add_argument("--max-tokens", type=number_of_tokens, default=128, help="of each text")
+    parser.add_argument("--max-tokens", type=whole_number, default=128, help="of each text")
     parser.add_argument("--chat", action="store_true",
                         help="the prompts are a user's messages: use the model's chat template")
     drawing = parser.add_argument_group(
@@ -167,7 +174,7 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
                               "program that was compiled with -D logprobs=N")
     drawing.add_argument("--ahead", type=int, default=8,
                          help="steps that are under way while the host reads tokens, 8 by default")
-    parser.add_argument("--sms", type=int, default=0,
+    parser.add_argument("--sms", type=whole_number, default=0,
                         help="SMs, or threads on the host, to use; 0 for all")
     parser.add_argument("--devices", type=device_numbers,
                         help="of a program that was compiled with -D tp=N: the GPU of each rank, "
@@ -175,7 +182,7 @@ def _parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--join", action="store_true",
                         help="run one rank here, with a process for each of the others, as the "
                              "environment of torchrun, mpirun or srun says; rank 0 prints")
-    parser.add_argument("--join-timeout", type=float, default=30.0, metavar="SECONDS",
+    parser.add_argument("--join-timeout", type=seconds, default=30.0, metavar="SECONDS",
                         help="how long ranks wait for each other, 30 by default")
     parser.add_argument("--quiet", action="store_true", help="no timings")
     return parser.parse_args(arguments)

@@ -4,9 +4,11 @@ import ctypes
 import os
 from typing import List, Optional, Sequence, Union
 
-from ._library import Borrowed, GroupInfo, Handle, JoinOptions, call, encoded, sized
+from ._library import Borrowed, GroupInfo, Handle, JoinOptions, call, encoded, exact_array, sized
 from .program import Program
 from .runtime import Runtime, Stream, _address
+
+MOST_SECONDS = 2**31 // 1000  # of a timeout: in milliseconds they have 32 bits
 
 
 class Group:
@@ -22,7 +24,7 @@ class Group:
         if devices is None:
             call("etc_group_create", self.program.handle, encoded(graph), ranks, group)
         else:
-            places = (ctypes.c_int32 * len(devices))(*devices)
+            places = exact_array(ctypes.c_int32, devices, "devices")
             call("etc_group_create_on", self.program.handle, encoded(graph), len(devices), places, group)
         self._describe()
 
@@ -34,6 +36,8 @@ class Group:
         environment of torchrun, mpirun or srun says."""
         if (rank is None) != (ranks is None):
             raise TypeError("`rank` and `ranks` go together")
+        if not 0 <= timeout <= MOST_SECONDS:
+            raise ValueError(f"a timeout is from 0 to {MOST_SECONDS} seconds, and not {timeout}")
         joined = cls.__new__(cls)
         joined._open(program, graph)
         options = sized(JoinOptions)

@@ -4,7 +4,7 @@ import ctypes
 import sys
 from typing import Callable, NamedTuple, Optional, Sequence
 
-from ._library import Handle, call
+from ._library import Handle, call, exact
 
 
 def current_stream() -> int:
@@ -53,6 +53,7 @@ class Buffer:
 
     def fill(self, value: int) -> None:
         """All bytes."""
+        value = exact(ctypes.c_uint8, value, "value")
         if self.on_device:
             self._place.use()
             stream = current_stream() if self._place.device is None else 0
@@ -60,15 +61,15 @@ class Buffer:
         else:
             ctypes.memset(self.address, value, self.size)
 
-    def write(self, data: bytes) -> None:
-        """From the first byte on; done when it returns."""
-        if len(data) > self.size:
-            raise ValueError(f"{len(data)} bytes do not fit into a buffer of {self.size}")
+    def write(self, data: bytes, begin: int = 0) -> None:
+        """From a byte on, the first one by default; done when it returns."""
+        if begin < 0 or begin + len(data) > self.size:
+            raise ValueError(f"{len(data)} bytes from {begin} on do not fit into a buffer of {self.size}")
         if self.on_device:
             self._place.use()
-            call("etc_device_copy_to", self.address, data, len(data))
+            call("etc_device_copy_to", self.address + begin, data, len(data))
         else:
-            ctypes.memmove(self.address, data, len(data))
+            ctypes.memmove(self.address + begin, data, len(data))
 
     def read(self, size: int) -> bytes:
         """The first bytes, behind all work on the default stream."""

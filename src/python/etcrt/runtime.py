@@ -2,9 +2,10 @@
 
 import ctypes
 import os
+import sys
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
-from ._library import DTYPES, Borrowed, Handle, Tensor, call, encoded
+from ._library import DTYPES, Borrowed, Handle, Tensor, call, encoded, exact, exact_array
 from .memory import current_stream
 from .profile import Profile
 from .program import Program
@@ -25,7 +26,24 @@ Stream = Any  # one of torch, or the address of a CUstream
 def _address(stream: Optional[Stream]) -> int:
     if stream is None:
         return current_stream()
-    return getattr(stream, "cuda_stream", stream)
+    return exact(ctypes.c_void_p, getattr(stream, "cuda_stream", stream), "stream")
+
+
+def _seen_as_writable(tensor: Any) -> Any:
+    """A read-only array of numpy as another one of its memory, as DLPack takes none that is read-only."""
+    numpy = sys.modules.get("numpy")
+    if numpy and isinstance(tensor, numpy.ndarray) and tensor.flags.c_contiguous and not tensor.flags.writeable:
+        memory = (ctypes.c_byte * tensor.nbytes).from_address(tensor.ctypes.data)
+        return numpy.ndarray(tensor.shape, tensor.dtype, memory)
+    return tensor
+
+
+def _capsule(name: str, tensor: Any) -> Any:
+    try:
+        return tensor.__dlpack__()
+    except BufferError as error:
+        raise BufferError(f"parameter `{name}`: {error} Bind a copy: `.copy()`, or `.astype(...)` to "
+                          "another byte order") from None
 
 
 class Runtime:
@@ -36,7 +54,6 @@ class Runtime:
         self.program = program if isinstance(program, Program) else Program(program)
         self._params = self.program.params(graph)
         self._bound: Dict[Tuple[str, Optional[int]], Any] = {}
-        self._weights: Optional[Weights] = None
         self._handle = _of_group or Handle("etc_instance_free")
         if _of_group is None:
             call("etc_instance_create", self.program.handle, encoded(graph),
@@ -78,9 +95,12 @@ class Runtime:
         if dtype not in DTYPES:
             raise ValueError(f"parameter `{name}`: `{dtype}` is none of {', '.join(DTYPES)}")
         rank = len(shape)
-        extents = (ctypes.c_int64 * rank)(*shape)
-        steps = None if strides is None else (ctypes.c_int64 * rank)(*strides)
-        tensor = Tensor(address, DTYPES.index(dtype), rank, extents, steps)
+        if strides is not None and len(strides) != rank:
+            raise ValueError(f"parameter `{name}`: {len(strides)} strides for a shape of {rank} extents")
+        place = exact(ctypes.c_void_p, address or 0, f"parameter `{name}`: address")
+        extents = exact_array(ctypes.c_int64, shape, f"parameter `{name}`: shape")
+        steps = None if strides is None else exact_array(ctypes.c_int64, strides, f"parameter `{name}`: strides")
+        tensor = Tensor(place, DTYPES.index(dtype), rank, extents, steps)
         self._bind("", name, index, ctypes.byref(tensor))
 
     def _bind(self, how: str, name: str, index: Optional[int], tensor: Any) -> None:
@@ -88,6 +108,12 @@ class Runtime:
             call("etc_instance_bind" + how, self.handle, encoded(name), tensor)
         else:
             call("etc_instance_bind_element" + how, self.handle, encoded(name), index, tensor)
+
+    def _keep(self, name: str, index: Optional[int], owner: Any) -> None:
+        """Alive, and no longer what was bound there before."""
+        if index is None:
+            self._bound = {key: kept for key, kept in self._bound.items() if key[0] != name}
+        self._bound[name, index] = owner
 
     def bind(self, **tensors: Any) -> None:
         """Tensors by the names of their parameters: of torch, or of anything that speaks DLPack
@@ -116,14 +142,13 @@ class Runtime:
             self.bind_pointer(name, tensor.data_ptr(), _TORCH_NAMES[dtype], tuple(tensor.shape),
                               tuple(tensor.stride()), index)
         elif hasattr(tensor, "__dlpack__"):
-            capsule = tensor.__dlpack__()
+            is_read = name in self._params and self._params[name].access == "in"
+            capsule = _capsule(name, _seen_as_writable(tensor) if is_read else tensor)
             self._bind("_dlpack", name, index, _GetPointer(capsule, b"dltensor"))
         else:
             raise TypeError(f"parameter `{name}`: a {type(tensor).__name__} is no tensor: it has "
                             "neither data_ptr nor __dlpack__")
-        if index is None:
-            self._bound = {key: kept for key, kept in self._bound.items() if key[0] != name}
-        self._bound[name, index] = tensor
+        self._keep(name, index, tensor)
 
     def allow_overlap(self, name: str, other: str) -> None:
         """Launches use no element of one parameter that lies in an element of the other, although
@@ -133,7 +158,9 @@ class Runtime:
     def bind_weights(self, weights: Weights) -> None:
         """All parameters that were loaded."""
         call("etc_instance_bind_weights", self.handle, weights.handle)
-        self._weights = weights
+        for name in weights.names:
+            if name in self._params:
+                self._keep(name, None, weights)
 
     def workspace_bytes(self) -> int:
         value = ctypes.c_int64()
@@ -141,7 +168,7 @@ class Runtime:
         return value.value
 
     def bind_workspace(self, address: int, size: int) -> None:
-        call("etc_instance_bind_workspace", self.handle, address, size)
+        call("etc_instance_bind_workspace", self.handle, exact(ctypes.c_void_p, address or 0, "address"), size)
 
     def reserve(self) -> None:
         """Allocates now what a launch needs, so that it can be captured."""

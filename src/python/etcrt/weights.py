@@ -65,6 +65,8 @@ class Weights:
                  prefix: str = "", rank: int = 0, ranks: int = 0, threads: int = 0,
                  pack_on_host: bool = False):
         self._program = program  # lives as long as what was loaded for it
+        # Of the parameters that are loaded.
+        self.names = [name for name, param in program.params(graph).items() if param.sources]
         self._handle = Handle("etc_weights_free")
         if ranks == 0 and rank != 0:
             raise ValueError(f"rank {rank} is none of 0 ranks")

@@ -62,6 +62,12 @@ Status ReadUntied(std::string_view text, bool* untied) {
   return {};
 }
 
+/// A link to a file that is gone counts: reading it says so.
+bool IsThere(const fs::path& file) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(file, error));
+}
+
 Status InFile(const std::string& path, Status status) {
   return status.Ok() ? status : Fail(ETC_ERROR_CHECKPOINT, "`", path, "`: ", status.message);
 }
@@ -73,9 +79,9 @@ Status Checkpoint::Open(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
     ETC_RETURN_IF_BAD(AddFile(path, &tensors_));
-  } else if (const fs::path index = fs::path(path) / kIndex; fs::exists(index, error)) {
+  } else if (const fs::path index = fs::path(path) / kIndex; IsThere(index)) {
     ETC_RETURN_IF_BAD(OpenIndex(path, index.string()));
-  } else if (const fs::path file = fs::path(path) / kOneFile; fs::exists(file, error)) {
+  } else if (const fs::path file = fs::path(path) / kOneFile; IsThere(file)) {
     ETC_RETURN_IF_BAD(AddFile(file.string(), &tensors_));
   } else {
     return Fail(ETC_ERROR_FILE, "folder `", path, "` has neither `", kIndex, "` nor `", kOneFile,

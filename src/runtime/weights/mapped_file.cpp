@@ -7,13 +7,22 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace etc::runtime {
 namespace {
 
 Status CannotRead(const std::string& path) {
-  return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: ", std::strerror(errno));
+  const int error = errno;
+  std::error_code is_no_link;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, is_no_link);
+  if (error == ENOENT && !is_no_link) {
+    return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: it is a link to `", target.string(),
+                "`, which is not there");
+  }
+  return Fail(ETC_ERROR_FILE, "cannot read `", path, "`: ", std::strerror(error));
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ Status Weights::BindTo(Instance* instance) const {
   if (&instance->program() != program_.get()) {
     return Fail(ETC_ERROR_ARGUMENT, "the weights were loaded for another program");
   }
+  std::vector<NamedTensor> tensors;
   for (const Loaded& loaded : loaded_) {
     const std::vector<manifest::Param>& params = instance->graph().params;
     const auto same = [&](const manifest::Param& param) {
@@ -150,9 +151,9 @@ Status Weights::BindTo(Instance* instance) const {
     tensor.dtype = loaded.param->dtype;
     tensor.rank = static_cast<int32_t>(loaded.shape.size());
     tensor.shape = loaded.shape.data();
-    ETC_RETURN_IF_BAD(instance->Bind(param->name.c_str(), tensor));
+    tensors.push_back({param->name.c_str(), tensor});
   }
-  return {};
+  return instance->BindAll(tensors);
 }
 
 }  // namespace etc::runtime

@@ -79,6 +79,11 @@ def main():
                          **settings, OPENBLAS_NUM_THREADS="1"),
     }
     if not in_pieces:
+        refused = subprocess.run([decode, program, checkpoint, "10000", "1", "-1"], text=True,
+                                 stderr=subprocess.PIPE)
+        if refused.returncode != 1 or "`-1` is no number from 0 to" not in refused.stderr:
+            print(f"C: a token that the program does not take ends with {refused}")
+            return 1
         answers["C"] = run(python, [HERE / "deployed.py"], decode, program, checkpoint, question,
                            tokens, **settings)
     for name, answer in answers.items():

@@ -82,7 +82,10 @@ TEST_CASE("damaged files are refused with the reason") {
           "the file has 10 bytes, but its header alone has 255");
   Refuses(OpenBytes(std::string("\xff\xff\xff\xff\xff\xff\xff\xff", 8)),
           "the file has 8 bytes, but its header alone has 18446744073709551615");
-  Refuses(OpenHeader("{\"a\": "), "what stands in line 1 is no JSON");
+  Refuses(OpenHeader("{\"a\": "), "what stands at byte 6 of 6 is no JSON");
+  Refuses(OpenHeader("{\"a\" 1}"), "what stands at byte 6 of 7 is no JSON");
+  Refuses(OpenHeader(std::string("{}\0{\"a\": 1}", 11)),
+          "the JSON text has a null character as its byte 3");
   Refuses(OpenHeader("[]"), "the JSON text is an array, but an object is expected");
   Refuses(OpenHeader(R"({"a": 1})"), "`a` is an integer, but an object is expected");
   Refuses(OpenHeader(R"({"": 1})"), "`` is an integer, but an object is expected");
@@ -154,6 +157,21 @@ TEST_CASE("a folder without a checkpoint says what was looked for") {
   CHECK(failure.text.find("has neither `model.safetensors.index.json` nor `model.safetensors`") !=
         std::string::npos);
   CHECK(Open(dir.File("absent.safetensors")).status == ETC_ERROR_FILE);
+}
+
+TEST_CASE("a link to a file that is gone is named as one") {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
+    const TempDir dir;
+    const std::string path = dir.File(name);
+    std::filesystem::create_symlink("blobs/gone", path);
+    for (const std::string& opened : {path, dir.File("")}) {
+      const Failure failure = Open(opened);
+      CHECK(failure.status == ETC_ERROR_FILE);
+      CHECK(failure.text.find(std::string(name) +
+                              "`: it is a link to `blobs/gone`, which is not there") !=
+            std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("a pipe is no checkpoint, and is not waited for") {

@@ -275,11 +275,13 @@ TEST_CASE("faults of containers and files") {
     etc_program_free(program);
     return status;
   };
-  WriteArtifact(dir, FullManifest(), "binary");
+  const std::string binary = "\177ELF..";
+  WriteArtifact(dir, FullManifest(), binary);
   dir.Write("cut.etca", whole.substr(0, whole.size() - 1));
   dir.Write("text.etca", "no artifact");
-  dir.Write("lonely.so", "binary");
-  dir.Write("gather.cubin", "binary");
+  dir.Write("lonely.so", binary);
+  dir.Write("gather.cubin", binary);
+  dir.Write("weights.safetensors", "no artifact");
   std::filesystem::create_directory(dir.File("folder"));
   const size_t count = CheckFaults({
       {"nothing", [] { return Load(""); }, kBinary, "does not begin like one"},
@@ -317,7 +319,9 @@ TEST_CASE("faults of containers and files") {
       {"a cut file", [&] { return load("cut.etca"); }, kBinary, "its header says"},
       {"a text", [&] { return load("text.etca"); }, kBinary, "does not begin like one"},
       {"a binary without a manifest", [&] { return load("lonely.so"); }, ETC_ERROR_FILE,
-       "lonely.json"},
+       "lonely.so`: cannot open `"},
+      {"another file", [&] { return load("weights.safetensors"); }, kBinary,
+       "weights.safetensors` is no artifact: it begins like neither one nor the binary of one"},
       {"the manifest of another name", [&] { return load("gather.cubin"); }, kBinary,
        "describes `gather.so`, not `gather.cubin`"},
       {"an empty path",
@@ -334,10 +338,10 @@ TEST_CASE("faults of containers and files") {
        kBinary, "has the hash"},
       {"a binary that is cut",
        [&] {
-         dir.Write("gather.so", "bin");
+         dir.Write("gather.so", binary.substr(0, 5));
          return load("gather.so");
        },
-       kBinary, "has 3 bytes, but its manifest says 6"},
+       kBinary, "has 5 bytes, but its manifest says 6"},
       {"a binary that is gone",
        [&] {
          std::filesystem::remove(dir.File("gather.so"));

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -124,6 +126,18 @@ TEST_CASE("files that are absent or unreadable") {
         "cannot read `" + dir.File("folder.json") + "`: it is not a regular file");
 }
 
+TEST_CASE("a large file that is no artifact is not read") {
+  const TempDir dir;
+  for (const auto& [name, text] :
+       {std::pair("big.safetensors", "` is no artifact: it begins like neither one nor the binary"),
+        std::pair("big.etca", "` does not begin like one"),
+        std::pair("big.json", "` does not begin like one")}) {
+    dir.Write(name, "\10");
+    std::filesystem::resize_file(dir.File(name), uintmax_t{1} << 40);
+    CHECK(LoadFailure(dir.File(name)).text.find(dir.File(name) + text) != std::string::npos);
+  }
+}
+
 TEST_CASE("a malformed manifest names its file and the place") {
   const TempDir dir;
   json manifest = GatherManifest();
@@ -235,6 +249,43 @@ TEST_CASE("programs come and go without taking each other's code") {
     instance.Launch();
     CHECK(tensors.out[0] == static_cast<float>(i));
   }
+}
+
+/// The file of a host binary that is open.
+int OpenedBinary() {
+  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    if (std::filesystem::read_symlink(file.path(), error).string().rfind("/memfd:gather.so", 0) ==
+        0) {
+      return std::stoi(file.path().filename().string());
+    }
+  }
+  return -1;
+}
+
+TEST_CASE("who closes all files gets the code of each program all the same") {
+  const TempDir dir;
+  const std::string other = Compile(
+      "#include <cstdint>\n"
+      "extern \"C\" void gather_small(const uint64_t*, int, int) {}\n"
+      "extern \"C\" void gather_large(const uint64_t*, int, int) {}\n");
+  auto first = std::make_unique<Gather>();
+  const int file = OpenedBinary();
+  REQUIRE(file >= 0);
+  close(file);
+  const Program second(WriteArtifact(dir, GatherManifest(), other));
+  Instance of_second(second);
+  REQUIRE(dup2(STDERR_FILENO, file) == file);
+  for (Instance* instance : {&first->instance, &of_second}) {
+    GatherTensors tensors(3, 8);
+    tensors.Bind(*instance);
+    instance->SetSms(2);
+    instance->Launch();
+    CHECK(tensors.IsRight() == (instance == &first->instance));
+  }
+  first.reset();
+  CHECK(fcntl(file, F_GETFD) != -1);  // it is somebody else's by now
+  close(file);
 }
 
 TEST_CASE("one file, and memory") {

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "runtime/fault_table.h"
 #include "runtime/gather_run.h"
@@ -122,6 +125,26 @@ TEST_CASE("a caller of a later version has longer structs, and what is not known
   CHECK(later_span.info.struct_size == sizeof(later_span));
   CHECK(later_span.info.data == 5);
   CHECK(later_span.added == 0);
+}
+
+TEST_CASE("threads that ask for the texts of a profile at once get the same ones") {
+  const ProfilePtr profile = OneSpan();
+  std::vector<std::thread> threads;
+  std::vector<std::pair<const char*, const char*>> texts(4);
+  for (auto& [summary, json] : texts) {
+    threads.emplace_back([&profile, &summary = summary, &json = json] {
+      auto info = Known<etc_profile_info>(sizeof(etc_profile_info));
+      CHECK(etc_profile_describe(profile.get(), &info) == ETC_OK);
+      summary = info.summary;
+      CHECK(etc_profile_json(profile.get(), &json) == ETC_OK);
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const auto& text : texts) {
+    CHECK(text == texts.front());
+  }
 }
 
 TEST_CASE("what a caller of a profile gets wrong") {

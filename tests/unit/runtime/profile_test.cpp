@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "etc/runtime.hpp"
-#include "runtime/artifact.h"
+#include "runtime/gather_run.h"
 
 using namespace etc::runtime;
 namespace manifest = etc::manifest;
@@ -227,6 +227,38 @@ TEST_CASE("the room is what the manifest says, within what a profile may take") 
   profile.records.kind = manifest::Expr::Kind::Dim;  // the first behind the dims is the SMs
   CHECK(SizeProfile(profile, {}, &shape).Ok());
   CHECK(shape.records == 100);
+}
+
+TEST_CASE("a reserve that makes the memory larger ends the profile of the last launch") {
+  nlohmann::json manifest = etc::test::GatherManifest();
+  for (nlohmann::json& kernel : manifest["graphs"][0]["kernels"]) {
+    kernel["profile"] = {{"kernel", "@gather"},
+                         {"records", "batch"},
+                         {"spans",
+                          {{{"kind", "task"},
+                            {"call", "@row"},
+                            {"text", "@row"},
+                            {"fields", nlohmann::json::array()},
+                            {"source", ""}}}}};
+  }
+  etc::test::Gather gather(manifest);
+  etc::test::GatherTensors tensors(4, 8);
+  tensors.Bind(gather.instance);
+  const auto profile = [&] {
+    return etc::test::FailureOf([&] { (void)gather.instance.Profile(); }).status;
+  };
+  gather.instance.Reserve();
+  CHECK(profile() == ETC_ERROR_NOT_FOUND);
+  gather.instance.Launch();
+  CHECK(profile() == ETC_OK);
+  gather.instance.Reserve();
+  CHECK(profile() == ETC_OK);
+  gather.instance.SetDim("batch", 64);
+  gather.instance.Reserve();
+  CHECK(profile() == ETC_ERROR_NOT_FOUND);
+  gather.instance.ClearDim("batch");
+  gather.instance.Launch();
+  CHECK(profile() == ETC_OK);
 }
 
 TEST_CASE("a program without a profile has none to give") {

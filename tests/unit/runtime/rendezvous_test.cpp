@@ -158,6 +158,12 @@ TEST_CASE("memory of another process that ends too early is not mapped") {
   CHECK(data == nullptr);
 }
 
+TEST_CASE("of many ranks a message names the first ones") {
+  CHECK(NamesOf({3}) == "rank 3");
+  CHECK(NamesOf({1, 2, 3, 4, 5, 6, 7, 8}) == "ranks 1, 2, 3, 4, 5, 6, 7, 8");
+  CHECK(NamesOf(std::vector<size_t>(1000, 7)) == "ranks 7, 7, 7, 7, 7, 7, 7, 7 and 992 more");
+}
+
 TEST_CASE("ranks that do not come are named on all others") {
   std::vector<RendezvousOptions> options = OptionsOf(5, milliseconds(1500));
   const std::string text =

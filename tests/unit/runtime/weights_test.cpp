@@ -88,6 +88,35 @@ TEST_CASE("the first name that the checkpoint has counts, and other dtypes are c
   CHECK(copy.Launch(loaded.weights) == std::vector<float>(1025, 1.0F));
 }
 
+TEST_CASE("weights of which one does not fit leave all bindings as they were") {
+  json manifest = WeightsManifest(GatherManifest());
+  json& graphs = manifest["graphs"];
+  graphs.push_back(graphs[0]);
+  graphs[1]["name"] = "tiled";
+  graphs[1]["params"][1]["layout"] = {{"tile", {8, 16}}};  // of `tied`
+  const TempDir dir;
+  dir.Write("model.safetensors", TwoTensors());
+  const Program program(WriteArtifact(dir, manifest, Copy::Binary()));
+  etc_checkpoint* checkpoint = nullptr;
+  etc_weights* weights = nullptr;
+  REQUIRE(etc_checkpoint_open(dir.File("").c_str(), &checkpoint) == ETC_OK);
+  REQUIRE(etc_weights_load(program.get(), "gather", checkpoint, nullptr, &weights) == ETC_OK);
+  Instance instance(program, "tiled");
+  std::vector<float> table(size_t{2} * 16 * 32, 7);
+  std::vector<float> out(1025, -1);
+  instance.Bind("table", table.data(), ETC_F32, {2, 16, 32});
+  instance.Bind("tied", table.data(), ETC_F32, {2, 2, 2, 8, 16});
+  instance.Bind("out", out.data(), ETC_F32, {1025});
+  instance.SetDim("batch", 1);
+  instance.SetDim("width", 4);
+  CHECK(etc_instance_bind_weights(instance.get(), weights) == ETC_ERROR_BIND);
+  instance.Launch();
+  CHECK(out.front() == 7);
+  CHECK(out.back() == 1);
+  etc_weights_free(weights);
+  etc_checkpoint_free(checkpoint);
+}
+
 TEST_CASE("a file that was cut since it was opened is an error") {
   Copy copy;
   const TempDir dir;
