@@ -32,7 +32,7 @@ AT_ONCE = 64  # launches
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--launches", type=int, default=10000)
-    parser.add_argument("--ranks", type=command.integers, default=[1, 2, 4])
+    parser.add_argument("--ranks", type=command.integers, default=[2, 4])
     parser.add_argument("--programs", type=lambda text: text.split(","), help="these alone")
     parser.add_argument("--timed", type=int, default=2000, help="launches on end")
     parser.add_argument("--processes", choices=["no", "own", "shared"], default="own",

@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kLongestStart = 64;  // bytes that tell a container
+
 /// What is wrong with the bytes of the binary, or nothing.
 std::string ProblemOf(const manifest::Binary& expected, const std::string& bytes) {
   if (static_cast<int64_t>(bytes.size()) != expected.bytes) {
@@ -87,18 +89,29 @@ std::optional<ArtifactView> ViewArtifact(const std::string& path, Diagnostics& d
     return std::nullopt;
   }
   const bool is_manifest = fs::path(path).extension() == ".json";
+  ArtifactView view;
+  view.manifest_path = fs::path(path).replace_extension(".json").string();
   std::optional<std::string> given;
   if (!is_manifest) {
+    // Before all of a file is read that is something else, and perhaps large.
+    const std::optional<std::string> start = ReadStart(path, kLongestStart);
+    const bool is_container =
+        path.ends_with(runtime::kContainerExtension) || (start && runtime::IsContainer(*start));
+    if (start && !is_container && !fs::exists(view.manifest_path)) {
+      diagnostics.Error(DiagnosticKind::Data, {},
+                        fmt::format("`{}` is no artifact, and no manifest `{}` says that it is the "
+                                    "binary of one",
+                                    path, view.manifest_path));
+      return std::nullopt;
+    }
     given = ReadInput(path, diagnostics);
     if (!given) {
       return std::nullopt;
     }
-    if (runtime::IsContainer(*given) || path.ends_with(runtime::kContainerExtension)) {
+    if (is_container) {
       return ViewContainer(path, *given, diagnostics);
     }
   }
-  ArtifactView view;
-  view.manifest_path = fs::path(path).replace_extension(".json").string();
   auto text = ReadInput(view.manifest_path, diagnostics);
   if (!text || !ReadInto(view, *text, diagnostics)) {
     return std::nullopt;

@@ -87,23 +87,19 @@ Status Compare(const std::vector<Introduction>& all) {
 Status Group::Join(std::shared_ptr<const Program> program, const char* graph,
                    const JoinOptions& options, std::unique_ptr<Group>* group) {
   std::unique_ptr<Rendezvous> others;
-  const manifest::Graph* found = nullptr;
-  Status named = program->FindGraph(graph, &found);
-  if (named.Ok()) {
-    // All are told the same number, so each finds by itself that it is wrong.
-    ETC_RETURN_IF_BAD(CheckRanks(*found, options.rendezvous.ranks));
-  }
   ETC_RETURN_IF_BAD(Rendezvous::Join(options.rendezvous, &others));
   // From here on the others are told what keeps this rank from going on.
   const size_t rank = others->rank();
   const auto ranks = static_cast<int32_t>(others->ranks());
   Introduction own;
   std::vector<RankPlace> places(program->IsHost() ? 0 : 1);
+  const manifest::Graph* found = nullptr;
   own.hash = program->manifest().hash;
   own.device_is_given = options.device_is_given;
-  own.status = std::move(named);
+  own.status = program->FindGraph(graph, &found);
   if (own.status.Ok()) {
     own.graph = found->name;
+    own.status = CheckRanks(*found, ranks);
   }
   if (own.status.Ok() && !places.empty()) {
     own.status = FindDevice(options, &places.front(), &own.device);
