@@ -13,6 +13,8 @@
 #include "expand/expand.h"
 #include "expand/kernel_options.h"
 #include "ir/lower_slices.h"
+#include "ir/printer.h"
+#include "ir/walk.h"
 #include "schedule/lower.h"
 #include "support/files.h"
 #include "verify/verify.h"
@@ -80,6 +82,30 @@ bool ReadConfig(const Module& module, const std::string& file, std::vector<Overr
   return ok;
 }
 
+/// Says which constants of the file itself, written as numbers, no configuration gives: an optional
+/// member that one leaves out may mean another value to whoever wrote it.
+void RemarkOnKept(const Module& module, const std::vector<Override>& overrides, Session& session) {
+  const SourceFile& source = *session.source();
+  std::string kept;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<SymbolId>(&item);
+    const Symbol* symbol = id != nullptr ? &module.symbols[*id] : nullptr;
+    auto is_name = [](const Expr& expr) { return std::holds_alternative<SymbolRef>(expr); };
+    if (symbol == nullptr || symbol->kind != SymbolKind::Const ||
+        FindExpr(module, symbol->value, is_name) ||
+        source.NameAt(symbol->range.begin) != source.name() ||
+        std::ranges::find(overrides, symbol->name, &Override::name) != overrides.end()) {
+      continue;
+    }
+    kept += fmt::format("{}`{} = {}`", kept.empty() ? "" : ", ", symbol->name,
+                        Print(module, symbol->value));
+  }
+  if (!kept.empty()) {
+    session.diagnostics().Remark(DiagnosticKind::Config, {},
+                                 fmt::format("no configuration has these constants: {}", kept));
+  }
+}
+
 bool Flatten(Module& module, const SourceOptions& options, Session& session,
              std::vector<Decision>* decisions = nullptr) {
   auto advise = Adviser(module, options, session.diagnostics());
@@ -128,7 +154,7 @@ std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& sessi
   return module;
 }
 
-bool ApplySettings(Module& module, const SourceOptions& options, Session& session) {
+bool ApplySettings(Module& module, const SourceOptions& options, Session& session, bool remarks) {
   std::vector<Override> overrides;
   bool ok = true;
   for (const std::string& file : options.configs) {
@@ -140,6 +166,9 @@ bool ApplySettings(Module& module, const SourceOptions& options, Session& sessio
     if (define) {
       overrides.push_back(std::move(*define));
     }
+  }
+  if (remarks && !options.configs.empty()) {
+    RemarkOnKept(module, overrides, session);
   }
   ok &= MakeArrays(module, options.arrays, session.diagnostics());
   return OverrideConstants(module, overrides, session.diagnostics()) && ok;
@@ -195,8 +224,8 @@ bool HasProgram(const Module& module, Session& session) {
 bool PrepareModule(Module& module, const SourceOptions& source, const ProofOptions& options,
                    Session& session, DerivedBodies& bodies) {
   Diagnostics& diagnostics = session.diagnostics();
-  if (!ApplySettings(module, source, session) || !Flatten(module, source, session) ||
-      !VerifyAllButDependences(module, diagnostics)) {
+  if (!ApplySettings(module, source, session, options.remarks) ||
+      !Flatten(module, source, session) || !VerifyAllButDependences(module, diagnostics)) {
     return false;
   }
   LowerSlices(module);

@@ -23,8 +23,9 @@ namespace etc {
                                                   AbsentImports absent = AbsentImports::Refused);
 
 /// Puts the values of `--config` and then those of `-D` in the place of the source's own, and makes
-/// the arrays of `--array`.
-[[nodiscard]] bool ApplySettings(Module& module, const SourceOptions& options, Session& session);
+/// the arrays of `--array`. With `remarks` it says which constants a configuration does not give.
+[[nodiscard]] bool ApplySettings(Module& module, const SourceOptions& options, Session& session,
+                                 bool remarks = false);
 
 /// The module in front of expansion, with its constants set. Null after an error.
 [[nodiscard]] std::unique_ptr<Module> LoadOpen(const SourceOptions& options, Session& session);
