@@ -72,9 +72,9 @@ ETC_API void etc_set_log(etc_log_function function, void* user);
 typedef struct etc_allocator {
   size_t struct_size; /* sizeof(etc_allocator) */
   void* user;
-  /* `bytes` (at least 1) aligned to 256, or null. `device` is the
-   * number of the GPU, whose context is current, or -1 for the host. What is enqueued on `stream`
-   * from now on uses the memory. */
+  /* `bytes` (at least 1) aligned to 256, or null. `device` is the number of the GPU, whose context
+   * is current, or -1 for the host. What is enqueued on `stream` from now on uses
+   * the memory. */
   void* (*allocate)(void* user, int64_t bytes, int32_t device, void* stream);
   /* Nothing uses the memory any more. */
   void (*release)(void* user, void* data, int64_t bytes, int32_t device);

@@ -14,8 +14,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kStepsForCall = 2'000'000;
-
 class RegionWalk : BodyScope, BodyVisitor {
  public:
   /// Regions are those of `tensors`.
@@ -331,7 +329,7 @@ class RegionWalk : BodyScope, BodyVisitor {
 
 CallRegions RegionsOf(Unknowns& unknowns, const ProgramCall& call,
                       const std::set<TensorId>& tensors, const BodyReader* reader) {
-  unknowns.context().SetBudget(kStepsForCall);
+  unknowns.context().SetBudget();
   CallRegions regions = RegionWalk(unknowns, call, tensors, reader).Take();
   if (reader != nullptr) {
     reader->on_end(call, regions);

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "ir/device_copy.h"
-#include "ir/walk.h"
+#include "ir/overloaded.h"
+#include "ir/passed_tensors.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -140,17 +141,10 @@ std::vector<NodeId> InlineNodes(Module& module, const Graph& graph,
 }
 
 std::vector<NodeId>::iterator PlaceOfBuffer(const Module& module, std::vector<NodeId>& nodes) {
-  std::set<TensorId> used;
-  VisitNodes(module, nodes, [&](NodeId id) {
-    if (const auto* call = std::get_if<CallNode>(&module.nodes[id])) {
-      for (const Argument& argument : call->args) {
-        used.insert(argument.tensor);
-      }
-    }
-  });
+  const std::set<TensorId> passed = PassedTensors(module, nodes);
   return std::find_if(nodes.begin(), nodes.end(), [&](NodeId id) {
     const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id]);
-    return buffer != nullptr && !used.contains(buffer->tensor);
+    return buffer != nullptr && !passed.contains(buffer->tensor);
   });
 }
 

@@ -23,7 +23,7 @@ class Cloner {
     if (const auto* ref = std::get_if<SymbolRef>(&expr)) {
       auto found = symbols_.find(ref->symbol);
       if (found != symbols_.end()) {
-        return HasPlace(found->second) ? found->second : PutAt(module_.RangeOf(id), found->second);
+        return PutAt(module_.RangeOf(id), found->second);
       }
     }
     if (ExprId end = EndOf(expr)) {
@@ -43,11 +43,13 @@ class Cloner {
   }
 
  private:
-  bool HasPlace(ExprId id) const { return module_.RangeOf(id).IsValid(); }
-  /// What a pass has made stands where it is put, for messages.
+  /// What a pass has made, and so has no place, stands where it is put, for messages.
   ExprId PutAt(SourceRange range, ExprId id) {
-    Expr expr = module_.exprs[id];
-    return range.IsValid() ? module_.AddExpr(std::move(expr), range) : id;
+    if (module_.RangeOf(id).IsValid() || !range.IsValid()) {
+      return id;
+    }
+    Expr expr = module_.exprs[id];  // a copy: the table grows
+    return module_.AddExpr(std::move(expr), range);
   }
 
   /// An end of the range of what a symbol stands for: a constant itself, and of what grows with

@@ -107,7 +107,6 @@ class Instance {
   Status FindElement(const char* name, int64_t index, size_t* place) const;
   Status FromDlpack(const std::string& name, const etc_dl_tensor& tensor, etc_tensor* made) const;
   Status MakeBindings(const NamedTensor& tensor, size_t* place, std::vector<Binding>* made) const;
-  void TakeBindings(size_t place, std::vector<Binding> made);
   Status CheckPlace(const manifest::Param& param, const etc_tensor& tensor, Binding* binding) const;
   Status NoValue(size_t dim) const;
   Status ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,

@@ -55,17 +55,8 @@ Status Instance::MakeBindings(const NamedTensor& tensor, size_t* place,
   return {};
 }
 
-void Instance::TakeBindings(size_t place, std::vector<Binding> made) {
-  std::move(made.begin(), made.end(), bindings_.begin() + static_cast<std::ptrdiff_t>(place));
-  is_ready_ = false;
-}
-
 Status Instance::Bind(const char* name, const etc_tensor& tensor) {
-  size_t place = 0;
-  std::vector<Binding> made;
-  ETC_RETURN_IF_BAD(MakeBindings({name, tensor}, &place, &made));
-  TakeBindings(place, std::move(made));
-  return {};
+  return BindAll({{name, tensor}});
 }
 
 Status Instance::BindAll(const std::vector<NamedTensor>& tensors) {
@@ -75,8 +66,10 @@ Status Instance::BindAll(const std::vector<NamedTensor>& tensors) {
     ETC_RETURN_IF_BAD(MakeBindings(tensors[i], &places[i], &made[i]));
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    TakeBindings(places[i], std::move(made[i]));
+    std::move(made[i].begin(), made[i].end(),
+              bindings_.begin() + static_cast<std::ptrdiff_t>(places[i]));
   }
+  is_ready_ = false;
   return {};
 }
 

@@ -8,32 +8,10 @@
 #include "ir/walk.h"
 #include "verify/checks.h"
 #include "verify/expr_checker.h"
-#include "verify/no_value.h"
+#include "verify/values.h"
 
 namespace etc {
 namespace {
-
-/// "3", "0.5", "true": a constant expression's value, or nothing.
-std::optional<std::string> ValueText(const Module& module, ExprId id) {
-  switch (KindOf(module, id)) {
-    case ValueKind::Int: {
-      auto value = EvaluateInt(module, id, {});
-      return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
-    }
-    case ValueKind::Float:
-    case ValueKind::Double: {
-      auto value = EvaluateFloat(module, id, {});
-      return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
-    }
-    case ValueKind::Bool: {
-      auto value = EvaluateBool(module, id, {});
-      return value ? std::optional(std::string(*value ? "true" : "false")) : std::nullopt;
-    }
-    case ValueKind::Error:
-      break;
-  }
-  return std::nullopt;
-}
 
 class ConstantChecks {
  public:

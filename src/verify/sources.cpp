@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "ir/evaluate.h"
+#include "ir/passed_tensors.h"
 #include "ir/printer.h"
-#include "ir/walk.h"
 
 namespace etc {
 namespace {
@@ -82,17 +82,10 @@ void CheckSources(const Module& module, const Tensor& param, Diagnostics& diagno
 }
 
 void CheckSourcesUsed(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
-  std::set<TensorId> used;
-  VisitNodes(module, graph.body, [&](NodeId id) {
-    if (const auto* call = std::get_if<CallNode>(&module.nodes[id])) {
-      for (const Argument& argument : call->args) {
-        used.insert(argument.tensor);
-      }
-    }
-  });
+  const std::set<TensorId> passed = PassedTensors(module, graph.body);
   for (TensorId id : graph.params) {
     const Tensor& param = module.tensors[id];
-    if (!param.sources.empty() && !used.contains(id)) {
+    if (!param.sources.empty() && !passed.contains(id)) {
       diagnostics.Warning(
           DiagnosticKind::Source, param.range,
           fmt::format("`%{}` is a tensor of a checkpoint, but no call takes it", param.name));

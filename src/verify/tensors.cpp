@@ -10,7 +10,7 @@
 #include "ir/printer.h"
 #include "ir/shard.h"
 #include "ir/walk.h"
-#include "verify/no_value.h"
+#include "verify/values.h"
 #include "verify/wording.h"
 
 namespace etc {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/checked.h"
+
 namespace etc {
 namespace {
 
@@ -40,14 +42,11 @@ bool TaskSample::ForTasks(const ProgramCall& call, Task& task, Env& env,
   ExprId first = in_repeat ? call.repeats[at].lo : axis->lo;
   auto lo = first ? Int(first, env) : std::optional<int64_t>(0);
   auto hi = Int(in_repeat ? call.repeats[at].hi : axis->hi, env);
-  bool all = lo && hi;
+  // So many values are not looked at one by one, be there tasks or not.
+  auto values = lo && hi ? CheckedSub(*hi, *lo) : std::nullopt;
+  bool all = values && *values <= static_cast<int64_t>(kMostTasks);
   task.push_back(0);
-  size_t looked = 0;  // also at values without tasks
   for (int64_t value = lo.value_or(0); all && value < *hi; ++value) {
-    if (++looked > kMostTasks) {
-      all = false;
-      break;
-    }
     env[variable] = value;
     task.back() = value;
     all = ForTasks(call, task, env, visit);

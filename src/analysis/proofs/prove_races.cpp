@@ -14,8 +14,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kStepsForPair = 2'000'000;
-
 class RaceProof {
  public:
   RaceProof(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses,
@@ -115,7 +113,7 @@ class RaceProof {
     for (const AccessRegion& a : first_[x.index]) {
       for (const AccessRegion& b : second_[y.index]) {
         if (a.tensor != b.tensor && (a.write || b.write)) {
-          prover_.context.SetBudget(kStepsForPair);
+          prover_.context.SetBudget();
           CheckShared(x, y, a, b);
         }
       }
@@ -154,7 +152,7 @@ class RaceProof {
   bool Check(const ProgramCall& x, const ProgramCall& y, TensorId tensor) {
     bool in_order = true;
     ForPairs(x, y, tensor, [&](const AccessRegion& a, const AccessRegion& b) {
-      prover_.context.SetBudget(kStepsForPair);
+      prover_.context.SetBudget();
       in_order = Check(x, y, a, b) && in_order;
     });
     return in_order;
@@ -291,7 +289,7 @@ class RaceProof {
       const auto [x, y, a, b] = following_[i];
       if (open_.contains(a.tensor)) {
         --prover_.report.races.proved;
-        prover_.context.SetBudget(kStepsForPair);
+        prover_.context.SetBudget();
         (void)Check(x, y, a, b);
       }
     }

@@ -12,7 +12,6 @@
 namespace etc {
 namespace {
 
-constexpr unsigned long kStepsForPair = 2'000'000;
 /// How many pairs that seem to race are looked at for one that does.
 constexpr int kMostTries = 8;
 
@@ -29,7 +28,7 @@ class RaceReport::Writer {
     Map open = ToMap(unknowns_, conflict, TaskNames(x, 1), TaskNames(y, 2));
     if (!possible_order_) {
       // Without steps left it would lack links, and what they order would seem to race.
-      prover_.context.SetBudget(kStepsForPair);
+      prover_.context.SetBudget();
       possible_order_.emplace(unknowns_, relations_);
     }
     open = possible_order_->Open(x, y, open);
@@ -97,7 +96,7 @@ class RaceReport::Writer {
   /// Two tasks of the set that no chain of events puts in order, however long.
   std::optional<Point> FindRace(const ProgramCall& x, const ProgramCall& y, Set open) {
     for (int tries = 0; tries < kMostTries; ++tries) {
-      prover_.context.SetBudget(kStepsForPair);
+      prover_.context.SetBudget();
       auto point = FindWitness(unknowns_, unknowns_.Close(open));
       if (!point || !possible_order_->MayOrder(x, y, *point)) {
         return point;

@@ -122,6 +122,17 @@ nlohmann::json DeviceManifest() {
   return manifest;
 }
 
+void AddRanks(json& manifest, const std::vector<int32_t>& ranks, const json& symmetric_bytes) {
+  manifest["features"].push_back("ranks");
+  json& graph = manifest["graphs"][0];
+  graph["dims"].push_back(
+      {{"name", "tp"}, {"min", ranks.front()}, {"max", ranks.back()}, {"multiple", 1}});
+  graph["mesh"] = {{"size", "tp"}, {"values", ranks}};
+  for (json& kernel : graph["kernels"]) {
+    kernel["symmetric_bytes"] = symmetric_bytes;
+  }
+}
+
 std::string Compile(const std::string& text) {
   const TempDir dir;
   dir.Write("text.cpp", text);

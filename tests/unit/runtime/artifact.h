@@ -29,6 +29,9 @@ class TempDir {
 nlohmann::json GatherManifest();
 /// The same for a GPU.
 nlohmann::json DeviceManifest();
+/// Has the manifest's graph be one of so many ranks, whose kernels take `symmetric_bytes`.
+void AddRanks(nlohmann::json& manifest, const std::vector<int32_t>& ranks,
+              const nlohmann::json& symmetric_bytes = 0);
 
 /// The shared object of `gather`, compiled once for the process.
 const std::string& GatherBinary();

@@ -28,13 +28,7 @@ constexpr size_t kEvents = 7, kSymmetric = 9, kBegun = 10, kDistances = 11, kRan
 /// `gather` as a program with a mesh.
 json RanksManifest() {
   json manifest = DeviceManifest();
-  manifest["features"].push_back("ranks");
-  json& graph = manifest["graphs"][0];
-  graph["dims"].push_back({{"name", "tp"}, {"min", 1}, {"max", 4}, {"multiple", 1}});
-  graph["mesh"] = {{"size", "tp"}, {"values", {1, 2, 4}}};
-  for (json& kernel : graph["kernels"]) {
-    kernel["symmetric_bytes"] = json::array({"*", "batch", 100});
-  }
+  AddRanks(manifest, {1, 2, 4}, json::array({"*", "batch", 100}));
   return manifest;
 }
 

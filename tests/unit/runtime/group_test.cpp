@@ -14,13 +14,7 @@ using nlohmann::json;
 
 json RanksManifest() {
   json manifest = GatherManifest();
-  manifest["features"].push_back("ranks");
-  json& graph = manifest["graphs"][0];
-  graph["dims"].push_back({{"name", "tp"}, {"min", 1}, {"max", 4}, {"multiple", 1}});
-  graph["mesh"] = {{"size", "tp"}, {"values", {1, 2, 4}}};
-  for (json& kernel : graph["kernels"]) {
-    kernel["symmetric_bytes"] = 0;
-  }
+  AddRanks(manifest, {1, 2, 4});
   return manifest;
 }
 

@@ -12,14 +12,9 @@ using nlohmann::json;
 /// `gather` for several ranks, whose `table` is divided along an axis.
 json SharedManifest(const json& parts, const json& shard = 1) {
   json manifest = Complete();
-  manifest["features"].push_back("ranks");
+  AddRanks(manifest, {1, 2, 6});
   manifest["features"].push_back("shared_parts");
   json& graph = manifest["graphs"][0];
-  graph["dims"].push_back({{"name", "tp"}, {"min", 1}, {"max", 6}, {"multiple", 1}});
-  graph["mesh"] = {{"size", "tp"}, {"values", {1, 2, 6}}};
-  for (json& kernel : graph["kernels"]) {
-    kernel["symmetric_bytes"] = 0;
-  }
   graph["params"][1]["shard"] = shard;
   graph["params"][1]["shard_parts"] = parts;
   return manifest;

@@ -1,4 +1,4 @@
-#include "verify/no_value.h"
+#include "verify/values.h"
 
 #include <fmt/format.h>
 
@@ -7,21 +7,6 @@
 
 namespace etc {
 namespace {
-
-bool HasValue(const Module& module, ExprId id, const Env& sizes, const DimRanges& ranges) {
-  switch (KindOf(module, id)) {
-    case ValueKind::Int:
-      return EvaluateInt(module, id, sizes, ranges).has_value();
-    case ValueKind::Float:
-    case ValueKind::Double:
-      return EvaluateFloat(module, id, sizes).has_value();
-    case ValueKind::Bool:
-      return EvaluateBool(module, id, sizes, ranges).has_value();
-    case ValueKind::Error:
-      break;
-  }
-  return false;
-}
 
 /// What an operation divides by, or nothing.
 ExprId DivisorOf(const Expr& expr) {
@@ -35,10 +20,29 @@ ExprId DivisorOf(const Expr& expr) {
 
 }  // namespace
 
+std::optional<std::string> ValueText(const Module& module, ExprId id, const Env& sizes,
+                                     const DimRanges& ranges) {
+  auto text = [](const auto& value) {
+    return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;
+  };
+  switch (KindOf(module, id)) {
+    case ValueKind::Int:
+      return text(EvaluateInt(module, id, sizes, ranges));
+    case ValueKind::Float:
+    case ValueKind::Double:
+      return text(EvaluateFloat(module, id, sizes, ranges));
+    case ValueKind::Bool:
+      return text(EvaluateBool(module, id, sizes, ranges));
+    case ValueKind::Error:
+      break;
+  }
+  return std::nullopt;
+}
+
 std::string WhyNoValue(const Module& module, ExprId id, const Env& sizes, const DimRanges& ranges) {
   ExprId inner;
   VisitOperands(module.exprs[id], [&](ExprId operand) {
-    if (!inner && operand && !HasValue(module, operand, sizes, ranges)) {
+    if (!inner && operand && !ValueText(module, operand, sizes, ranges)) {
       inner = operand;
     }
   });
@@ -48,8 +52,7 @@ std::string WhyNoValue(const Module& module, ExprId id, const Env& sizes, const 
   const Expr& expr = module.exprs[id];
   const std::string text = Print(module, id);
   ExprId divisor = DivisorOf(expr);
-  if (divisor && (EvaluateInt(module, divisor, sizes, ranges) == 0 ||
-                  EvaluateFloat(module, divisor, sizes) == 0.0)) {
+  if (divisor && EvaluateFloat(module, divisor, sizes, ranges) == 0.0) {
     return fmt::format("`{}` divides by zero", text);
   }
   const auto* binary = std::get_if<Binary>(&expr);
