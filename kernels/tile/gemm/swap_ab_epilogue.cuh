@@ -27,7 +27,11 @@ class SwapAbEpilogue {
       float ends[kEndColumns / 2];
       Exchange(consumer, x, sums[0], ends);
       consumer.Sync();
-      Store(consumer, args, x.group, m, p, 0, ends);
+      if constexpr (Shape::kSends) {
+        Send(consumer, args, x, m, p, ends);
+      } else {
+        Store(consumer, args, x.group, m, p, 0, ends);
+      }
     } else {
 #pragma unroll
       for (int block = 0; block < Shape::kBlocks; ++block) {
@@ -69,6 +73,53 @@ class SwapAbEpilogue {
       ends[i] += BitsToFloat(word.x), ends[i + 1] += BitsToFloat(word.y);
       ends[i + 2] += BitsToFloat(word.z), ends[i + 3] += BitsToFloat(word.w);
     }
+  }
+
+  /// Stores what this warpgroup ends of a task at every rank, as part p of the own one's: by way of
+  /// its last stage, as what goes over a link should be whole lines.
+  static ETC_DEVICE void Send(Consumer& consumer, const Args& args, const Activations& x, int m,
+                              int p, const float (&sums)[kEndColumns / 2]) {
+    constexpr int ranks = int(Args::y_0) / Shape::kSplitK;
+    const auto& peers = args.dims.peers;
+    i64 distances[ranks];
+#pragma unroll
+    for (int i = 0; i < ranks; ++i) {
+      distances[i] = peers.template DistanceBehind<ranks>(i);
+    }
+    u32 stage = x.Last();
+    int lane = Opaque(consumer.lane);
+    int first = Shape::PairInBlock(consumer) * 16 + lane / 4;
+#pragma unroll
+    for (int i = 0; i < kEndColumns / 2; ++i) {
+      int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+      StoreShared(stage + SentPlace(column, first + i % 4 / 2 * 8), sums[i]);
+    }
+    x.SyncFetchers(consumer);
+    constexpr int kLineThreads = kSentRows / 4;
+    constexpr int kRoundColumns = Shape::kGroupThreads / kLineThreads;
+    int thread = Opaque(consumer.thread) % Shape::kGroupThreads;
+    int row = thread % kLineThreads * 4;
+    i64 part = (peers.rank * Shape::kSplitK + p) * args.x_0;
+#pragma unroll
+    for (int round = 0; round < kEndColumns / kRoundColumns; ++round) {
+      int column = round * kRoundColumns + thread / kLineThreads;
+      i64 b = x.group * kEndColumns + column;
+      i64 n = i64(m) * kSentRows + row;
+      if (b < args.x_0 && (Shape::kEven || n < Shape::kOutputs)) {
+        Vec4 words = LoadShared(stage + SentPlace(column, row));
+#pragma unroll
+        for (i64 distance : distances) {
+          StoreGlobal(peers.Moved(args.y.own, distance) + (part + b) * Shape::kOutputs + n, words);
+        }
+      }
+    }
+  }
+
+  /// Where in a stage a sum stands that is sent. Eight lanes have neighbouring rows, and those of
+  /// four columns are in different banks.
+  static constexpr int kSentRows = 64;
+  static ETC_DEVICE u32 SentPlace(int column, int row) {
+    return (column * kSentRows + (row / 8 ^ column / 2 % 4) * 8 + row % 8) * 4;
   }
 
   /// The epilogue of this warp's pair of a block, if it has one. Results of 16 bits change places

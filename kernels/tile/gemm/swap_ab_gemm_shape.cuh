@@ -50,7 +50,10 @@ struct SwapAbGemmShape {
   static constexpr bool kSplits = kRows <= 64;  // whether the warpgroups split k
   static constexpr bool kIsSplit = GemmSplitK<Config>::value > 0;
   static constexpr int kSplitK = kIsSplit ? int(GemmSplitK<Config>::value) : 1;
-  static_assert(!kIsSplit || (IsSame<Epilogue, store>::value && !kBias), "partials are plain sums");
+  static constexpr bool kSends = IsSame<Epilogue, send>::value;
+  static_assert(!kIsSplit || ((IsSame<Epilogue, store>::value || kSends) && !kBias),
+                "partials are plain sums");
+  static_assert(!kSends || (kIsSplit && kRows == 64), "what sends has parts of 64 rows");
 
   // 16 rows are a pair of tiles' rows: what one warp has of a block. A gated epilogue finds both
   // inputs of an output in one thread: the upper 8 are of `w_gate` and the lower of `w_up`.
