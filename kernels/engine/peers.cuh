@@ -4,6 +4,7 @@
 #include "arch/common/types.cuh"
 #include "arch/sm90/flagged.cuh"
 #include "arch/sm90/memory.cuh"
+#include "arch/sm90/phased.cuh"
 #include "arch/sm90/system.cuh"
 #include "engine/events.cuh"
 
@@ -63,6 +64,10 @@ struct Peers {
   static ETC_DEVICE Flagged<T> Moved(Flagged<T> own, i64 bytes) {
     own.memory += bytes;
     return own;
+  }
+  template <class T>
+  static ETC_DEVICE Phased<T> Moved(const Phased<T>& own, i64 bytes) {
+    return own.MovedBy(bytes);
   }
 
   /// The signal that this rank has ended the launch before, which cleared the counters of this one.

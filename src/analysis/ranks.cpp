@@ -147,7 +147,10 @@ class Joining {
     Event& event = module_.events[id];
     event.count = count;
     event.dims.insert(event.dims.begin(), {named ? var : SymbolId{}, ranks_});
-    event.realisation = Realisation::Unset;
+    // What is said of SMs is proved of one rank.
+    if (event.realisation != Realisation::Words) {
+      event.realisation = Realisation::Unset;
+    }
     event.first = {};
     event.symmetric = false;
   }
@@ -236,6 +239,14 @@ Module AtRanks(const Module& module, int64_t ranks) {
     return kernel != nullptr && !TakeRanks(at, size, ranks, at.kernels[*kernel].where);
   });
   return at;
+}
+
+int64_t MostRanks(const Module& module, const Kernel& kernel) {
+  if (!module.mesh) {
+    return 1;
+  }
+  auto ranks = RangeOfDim(module, module.mesh->size, RangesOf(module, kernel));
+  return ranks ? ranks->hi : module.mesh->values.front();
 }
 
 Module JoinRanks(Module module, int64_t ranks, JoinedFor whom) {

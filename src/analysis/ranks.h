@@ -30,6 +30,9 @@ enum class JoinedFor : uint8_t {
 /// behind all others.
 Module JoinRanks(Module module, int64_t ranks, JoinedFor whom = JoinedFor::Proofs);
 
+/// The most ranks that the kernel is for; 1 without a mesh.
+int64_t MostRanks(const Module& module, const Kernel& kernel);
+
 /// Whether the rank is a coordinate as others are: in a module of `JoinRanks`.
 bool IsOfAllRanks(const Module& module);
 

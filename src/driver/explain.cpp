@@ -48,6 +48,8 @@ class Explanation {
                    : "no event orders it: each SM runs its own tasks in order";
       case Mechanism::FlagInData:
         return "little of it is read, and all that use it take it flagged";
+      case Mechanism::Words:
+        return "peers write it in turns, and all that use it take it phased";
       default:
         return WhyNotFlagged(module_, kernel, edge.tensor, options_.lowering.schedule);
     }

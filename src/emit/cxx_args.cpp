@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "emit/cxx_body.h"
+#include "ir/phased.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -49,6 +50,8 @@ void WriteArgs(TextWriter& out, const DeviceScope& scope, const RaisedDevice& ra
     const Tensor& tensor = module.tensors[id];
     std::string type = scope.raised().flagged.contains(id)
                            ? fmt::format("Flagged<{}>", CxxType(tensor.type))
+                       : scope.raised().phased.contains(id)
+                           ? fmt::format("Phased<{}>", CxxType(tensor.type))
                            : fmt::format("{}{}*", tensor.access == Access::In ? "const " : "",
                                          CxxType(tensor.type));
     out.Line(fmt::format("{} {};", IsAtPeers(raised_device, tensor) ? AtPeersType(type) : type,
@@ -117,6 +120,22 @@ std::string SliceNumber(const KernelScope& scope, TensorId tensor,
 
 }  // namespace
 
+namespace {
+
+/// The number behind that of the turn in which the words of a phased operand are written, or 0
+/// where another event says that they are there.
+std::string TurnText(const KernelScope& scope, const Share& share, Access access) {
+  const EventRef* ref = TurnOf(scope.module(), share, access);
+  if (ref == nullptr) {
+    return "0";
+  }
+  std::string turn =
+      ref->indices.empty() ? "1" : fmt::format("1 + {}", CxxExpr(scope, ref->indices.front().lo));
+  return ref->guard ? fmt::format("{} ? {} : 0", CxxExpr(scope, ref->guard), turn) : turn;
+}
+
+}  // namespace
+
 void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare& raised,
                     const RaisedRole& role) {
   const Module& module = scope.module();
@@ -134,6 +153,10 @@ void WriteArguments(TextWriter& out, const KernelScope& scope, const RaisedShare
       bool reads = role.reads_flags || raised.behind_wait.contains(i);
       pointer =
           fmt::format("Flagged<{}>{{{}, {}}}", CxxType(param.type), pointer, reads ? "set" : "0");
+    }
+    if (module.tensors[argument.tensor].phased) {
+      pointer = fmt::format("Phased<{}>{{{}, {}, {}}}", CxxType(param.type), pointer,
+                            role.reads_flags ? "set" : "0", TurnText(scope, share, param.access));
     }
     if (argument.indices.size() > (module.tensors[argument.tensor].array ? 1 : 0)) {
       pointer += " + " + CxxOffset(scope, argument.tensor, argument.indices);

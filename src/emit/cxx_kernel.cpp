@@ -94,12 +94,12 @@ void WriteDeclarations(TextWriter& out, const KernelScope& scope) {
       const Tensor& tensor = module.tensors[buffer->tensor];
       out.Line(fmt::format(
           "[[maybe_unused]] {0}* const b_{1} = reinterpret_cast<{0}*>(params.{2} + {3});",
-          tensor.flagged ? "char" : CxxType(tensor.type), tensor.name,
+          HasFlags(tensor) ? "char" : CxxType(tensor.type), tensor.name,
           tensor.symmetric ? "symmetric" : "workspace", CxxExpr(scope, tensor.offset)));
     } else if (const auto* declaration = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[declaration->event];
       if (!event.first) {
-        continue;  // `via none`
+        continue;  // `via none` or `via words`
       }
       out.Line(fmt::format("[[maybe_unused]] const i64 e_{} = {};", event.name,
                            CxxExpr(scope, event.first)));

@@ -275,7 +275,7 @@ void KeepPresentParams(Module& module, Device& device, Diagnostics& diagnostics)
     return;
   }
   for (Impl& impl : device.impls) {
-    for (auto* operands : {&impl.preloaded, &impl.fetched, &impl.flagged}) {
+    for (auto* operands : {&impl.preloaded, &impl.fetched, &impl.flagged, &impl.phased}) {
       std::erase_if(*operands, [&](TensorId operand) { return absent->contains(operand); });
     }
     std::erase_if(impl.boxes, [&](const Box& box) { return absent->contains(box.tensor); });

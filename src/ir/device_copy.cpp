@@ -63,7 +63,7 @@ std::vector<Impl> DeviceCopier::Impls(const std::vector<Impl>& impls) {
     for (ImplArg& arg : impl.args) {
       arg.value = Expr(arg.value);
     }
-    for (auto* operands : {&impl.preloaded, &impl.fetched, &impl.flagged}) {
+    for (auto* operands : {&impl.preloaded, &impl.fetched, &impl.flagged, &impl.phased}) {
       std::erase_if(*operands, [&](TensorId operand) { return !tensors.contains(operand); });
       for (TensorId& operand : *operands) {
         operand = tensors.at(operand).tensor;

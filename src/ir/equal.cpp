@@ -51,14 +51,14 @@ ETC_FIELDS(Share, axes, first, throttle, range_waits, range_checks, awaits_peers
 ETC_FIELDS(Dispatch, ahead, ahead_range, capacity, tickets, cases)
 ETC_FIELDS(Symbol, name, kind, range, bound, lo, hi, multiple, type, present)
 ETC_FIELDS(Tensor, name, kind, access, type, shape, value_lo, value_hi, offset, range, tile,
-           swizzled, flagged, symmetric, shard, in_parts, distinct, monotone, counts, indices,
-           present, sources, array)
+           swizzled, flagged, phased, symmetric, shard, in_parts, distinct, monotone, counts,
+           indices, present, sources, array)
 ETC_FIELDS(EventDim, var, extent)
 ETC_FIELDS(Event, name, dims, count, realisation, range, first, trigger, symmetric)
 ETC_FIELDS(ImplArg, name, given, word)
 ETC_FIELDS(Box, tensor, rows, columns)
-ETC_FIELDS(Impl, arch, header, name, args, preloaded, fetched, flagged, flagged_if, boxes, text,
-           range)
+ETC_FIELDS(Impl, arch, header, name, args, preloaded, fetched, flagged, flagged_if, phased, boxes,
+           text, range)
 ETC_FIELDS(Device, name, generics, params, scalars, tasks, impls, body, range, braces)
 ETC_FIELDS(DimRange, lo, hi)
 ETC_FIELDS(Specialisation, dim, ranges, range)

@@ -18,6 +18,8 @@ std::string_view Spelling(Realisation realisation) {
       return "shared";
     case Realisation::None:
       return "none";
+    case Realisation::Words:
+      return "words";
   }
   ETC_CHECK(!"an event that is not realised");
 }
@@ -46,7 +48,7 @@ NodeId Module::AddNode(Node node, SourceRange range) {
 
 int64_t BytesPerElement(const Tensor& tensor) {
   int64_t bytes = SizeInBytes(tensor.type);
-  return tensor.flagged ? 8 / (4 / bytes) : bytes;
+  return HasFlags(tensor) ? 8 / (4 / bytes) : bytes;
 }
 
 namespace {

@@ -72,6 +72,8 @@ struct Tensor {
   std::vector<ExprId> tile = {};     // `layout tile(A, B)`: both; else empty
   bool swizzled = false;             // `layout tile(A, B, swizzle)`
   bool flagged = false;              // Buffer of a kernel: words of data that are their own flag
+  bool phased = false;               // Buffer of a kernel: words that say in which turn of several
+                                     // they were written, of events `via words`
   bool symmetric = false;            // Buffer, or Param of a device: peers may write it
   std::optional<size_t> shard = {};  // Param of a graph: the axis of which each rank has a part,
                                      // and whose extent is a quotient by the number of parts
@@ -92,10 +94,13 @@ struct Tensor {
   bool array = false;
 };
 
-/// What a kernel keeps in the workspace before its first flagged buffer.
+/// Whether the words of a buffer say by themselves that they are there.
+inline bool HasFlags(const Tensor& tensor) { return tensor.flagged || tensor.phased; }
+
+/// What a kernel keeps in the workspace before its first buffer with flags.
 constexpr int64_t kFlagHeaderBytes = 256;
 
-/// Bytes that an element takes in memory: a flagged word has 8 for 4 bytes of data.
+/// Bytes that an element takes in memory: a word with a flag has 8 for 4 bytes of data.
 int64_t BytesPerElement(const Tensor& tensor);
 
 /// How an event is realised; Unset before scheduling.
@@ -105,9 +110,10 @@ enum class Realisation : uint8_t {
   Shared,  // counters in the shared memory of each CTA: whoever notifies an element or waits for it
            // is on one SM
   None,    // that SM's own order of tasks, and a barrier of the threads that run them
+  Words,   // words of a phased buffer, which whoever notifies writes and whoever waits looks at
 };
 
-/// `counter`, `shared`, `none`: the word behind `via`.
+/// `counter`, `shared`, `none`, `words`: the word behind `via`.
 std::string_view Spelling(Realisation realisation);
 
 struct EventDim {
@@ -157,6 +163,7 @@ struct Impl {
   std::vector<TensorId> fetched;    // and behind the waits of each task
   std::vector<TensorId> flagged;    // operands that may be flagged buffers,
   ExprId flagged_if = {};           // where this holds in the kernel; absent: everywhere
+  std::vector<TensorId> phased;     // operands that may be phased buffers
   std::vector<Box> boxes;           // of operands that tensor copies bring
   std::string text;                 // inline CUDA
   SourceRange range;

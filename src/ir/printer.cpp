@@ -323,11 +323,11 @@ class Printer {
                          text_.Expr(box.columns));
     });
     std::string condition = impl.flagged_if ? " if " + text_.Expr(impl.flagged_if) : "";
-    layout_.Line(fmt::format("impl {} \"{}\" {}{}{}{}{}{}{};", impl.arch, impl.header, impl.name,
-                             args.empty() ? "" : "<" + args + ">",
-                             Operands(" preloaded", impl.preloaded),
-                             Operands(" fetched", impl.fetched), Operands(" flagged", impl.flagged),
-                             condition, boxes.empty() ? "" : " boxes (" + boxes + ")"));
+    layout_.Line(fmt::format(
+        "impl {} \"{}\" {}{}{}{}{}{}{}{};", impl.arch, impl.header, impl.name,
+        args.empty() ? "" : "<" + args + ">", Operands(" preloaded", impl.preloaded),
+        Operands(" fetched", impl.fetched), Operands(" flagged", impl.flagged), condition,
+        Operands(" phased", impl.phased), boxes.empty() ? "" : " boxes (" + boxes + ")"));
     layout_.After(impl.range);
   }
 

@@ -26,7 +26,10 @@ void NodePrinter::Print(const BufferDecl& buffer, SourceRange) {
   std::string offset = tensor.offset ? " at " + text_.Expr(tensor.offset) : "";
   names_.Declare(buffer.tensor);
   layout_.Line(fmt::format("{} = {} {}{}{}{};", names_.Of(buffer.tensor),
-                           tensor.offset ? "workspace" : "buffer", tensor.flagged ? "flagged " : "",
+                           tensor.offset ? "workspace" : "buffer",
+                           tensor.flagged  ? "flagged "
+                           : tensor.phased ? "phased "
+                                           : "",
                            tensor.symmetric ? "symmetric " : "", type, offset));
 }
 

@@ -28,15 +28,6 @@ struct Plan {
   std::set<EventId> dropped;  // events without which everything is as much in order as before
 };
 
-/// How many ranks the kernel is for.
-int64_t RanksOf(const Module& module, const Kernel& kernel) {
-  if (!module.mesh) {
-    return 1;
-  }
-  auto ranks = RangeOfDim(module, module.mesh->size, RangesOf(module, kernel));
-  return ranks ? ranks->hi : module.mesh->values.front();
-}
-
 bool SameBuffers(const VersionsOf& a, const VersionsOf& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
                                             [](auto& x, auto& y) { return x.first == y.first; });
@@ -50,7 +41,7 @@ class Flagger {
         kernel_(module.kernels[kernel]),
         options_(options),
         ranges_(RangesOf(module, kernel_)),
-        ranks_(RanksOf(module, kernel_)),
+        ranks_(MostRanks(module, kernel_)),
         sites_(SharesOf(module, kernel_)),
         buffer_versions_(module, sites_),
         control_(ControlTensors(module, MakeCallProgram(module, kernel_))) {

@@ -46,6 +46,10 @@ bool HoistEvents(Module& module, const ScheduleOptions& options, Diagnostics& di
 /// them a version for every time it is written, and drops the events that only announced them.
 bool FlagInData(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
 
+/// Realises events that peers notify in words of the buffer that they announce, where all that use
+/// it take it phased.
+bool EventsInWords(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Why FlagInData left a tensor of a kernel that it has seen to events; `module` stays as it is.
 std::string WhyNotFlagged(Module& module, KernelId kernel, TensorId tensor,
                           const ScheduleOptions& options);

@@ -45,6 +45,9 @@ const std::vector<Pass>& AllPasses() {
       // apart.
       {"flag-in-data", "buffers whose words are their own flags, in the place of events (CUDA)",
        FlagInData},
+      // Behind flag-in-data, which may do without the event, and before the memory plan.
+      {"events-in-words",
+       "words that say in which turn they were written, for events of peers (CUDA)", EventsInWords},
       {"plan-memory", "offsets of the intermediate buffers in the workspace", PlanMemory},
       // Behind flag-in-data, since a chain of flags in data is shorter than one of events.
       {"throttle-loader", "how fast the loader of preloaded operands runs ahead", ThrottleLoader},
@@ -68,7 +71,7 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
   std::vector<Pass> passes = AllPasses();
   std::erase_if(passes, [&](const Pass& pass) {
     return pass.run == StripEvents || pass.run == MinimiseEvents ||
-           (pass.run == FlagInData && !options.flag_in_data) ||
+           ((pass.run == FlagInData || pass.run == EventsInWords) && !options.flag_in_data) ||
            (pass.run == AddChecks && !options.debug_checks) ||
            (pass.run == AddWatchdog && !options.watchdog_seconds) ||
            (pass.run == AddProfile && !options.profile);

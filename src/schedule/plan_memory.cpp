@@ -38,12 +38,12 @@ class Planner {
         control_(ControlTensors(module, program_)),
         fresh_(module, kernel) {}
 
-  /// Places the unflagged buffers and gives the end of the last.
+  /// Places the buffers without flags and gives the end of the last.
   ExprId PlaceShared() {
     std::vector<std::vector<TensorId>> slots;
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (declaration == nullptr || module_.tensors[declaration->tensor].flagged ||
+      if (declaration == nullptr || HasFlags(module_.tensors[declaration->tensor]) ||
           module_.tensors[declaration->tensor].symmetric) {
         continue;
       }
@@ -74,14 +74,14 @@ class Planner {
     return offset;
   }
 
-  /// Places the symmetric buffers that are not flagged one behind the other, in a memory of their
+  /// Places the symmetric buffers without flags one behind the other, in a memory of their
   /// own, and gives the end of the last.
   ExprId PlaceSymmetric() {
     ExprId offset = MakeInt(module_, 0);
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
       if (declaration != nullptr && module_.tensors[declaration->tensor].symmetric &&
-          !module_.tensors[declaration->tensor].flagged) {
+          !HasFlags(module_.tensors[declaration->tensor])) {
         offset = PlaceOf(declaration->tensor, offset);
         module_.tensors[declaration->tensor].offset = offset;
         ExprId size = MakeAlign(module_, SizeOf(declaration->tensor), kAlignment);
@@ -91,11 +91,11 @@ class Planner {
     return offset;
   }
 
-  /// Places the flagged buffers one behind the other, after their header.
-  void PlaceFlagged(ExprId offset) {
+  /// Places the buffers with flags one behind the other, after their header.
+  void PlaceFlags(ExprId offset) {
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (declaration != nullptr && module_.tensors[declaration->tensor].flagged) {
+      if (declaration != nullptr && HasFlags(module_.tensors[declaration->tensor])) {
         offset = PlaceOf(declaration->tensor, offset);
         module_.tensors[declaration->tensor].offset = offset;
         ExprId size = MakeAlign(module_, SizeOf(declaration->tensor), kAlignment);
@@ -104,11 +104,11 @@ class Planner {
     }
   }
 
-  /// A flagged buffer, if there is one. All of a kernel are in one memory.
-  std::optional<TensorId> AnyFlagged() const {
+  /// A buffer with flags, if there is one. All of a kernel are in one memory.
+  std::optional<TensorId> AnyWithFlags() const {
     for (NodeId id : kernel_.declarations) {
       const auto* declaration = std::get_if<BufferDecl>(&module_.nodes[id]);
-      if (declaration != nullptr && module_.tensors[declaration->tensor].flagged) {
+      if (declaration != nullptr && HasFlags(module_.tensors[declaration->tensor])) {
         return declaration->tensor;
       }
     }
@@ -188,8 +188,8 @@ class Planner {
   std::map<TensorId, Lifetime> lifetimes_;
 };
 
-/// How far the buffers that are not flagged reach at most, in each of the two memories.
-struct UnflaggedEnds {
+/// How far the buffers without flags reach at most, in each of the two memories.
+struct PlainEnds {
   int64_t workspace = 0;
   int64_t symmetric = 0;
 };
@@ -203,29 +203,29 @@ void Extend(int64_t& most, const Module& module, ExprId end) {
 
 bool PlanMemory(Module& module, const ScheduleOptions&, Diagnostics& diagnostics) {
   // The kernels of a graph share a workspace, and their symmetric memory. Whatever the sizes, only
-  // flagged words may stand where a flag is looked for: unflagged data would look like data that
+  // words with flags may stand where one is looked for: plain data would look like data that
   // has arrived.
-  std::map<std::string, UnflaggedEnds> unflagged;
+  std::map<std::string, PlainEnds> plain;
   for (KernelId id : module.kernels.Ids()) {
     Planner planner(module, module.kernels[id]);
-    UnflaggedEnds& ends = unflagged[module.kernels[id].graph];
+    PlainEnds& ends = plain[module.kernels[id].graph];
     Extend(ends.symmetric, module, planner.PlaceSymmetric());
     Extend(ends.workspace, module, planner.PlaceShared());
   }
   for (KernelId id : module.kernels.Ids()) {
     Planner planner(module, module.kernels[id]);
-    std::optional<TensorId> flagged = planner.AnyFlagged();
+    std::optional<TensorId> flagged = planner.AnyWithFlags();
     if (!flagged) {
       continue;
     }
-    const UnflaggedEnds& ends = unflagged.at(module.kernels[id].graph);
+    const PlainEnds& ends = plain.at(module.kernels[id].graph);
     int64_t begin = module.tensors[*flagged].symmetric ? ends.symmetric : ends.workspace;
     if (begin == std::numeric_limits<int64_t>::max()) {
       diagnostics.Error(DiagnosticKind::Unsupported, module.kernels[id].range,
-                        "the buffers that are not flagged have no largest size");
+                        "the buffers without flags have no largest size");
       return false;
     }
-    planner.PlaceFlagged(MakeInt(module, begin + kFlagHeaderBytes));
+    planner.PlaceFlags(MakeInt(module, begin + kFlagHeaderBytes));
   }
   for (KernelId id : module.kernels.Ids()) {
     InlineSingleUses(module, module.kernels[id]);

@@ -26,7 +26,8 @@ bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
     for (NodeId id : kernel.declarations) {
       const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
       if (declaration == nullptr ||
-          module.events[declaration->event].realisation == Realisation::None) {
+          module.events[declaration->event].realisation == Realisation::None ||
+          module.events[declaration->event].realisation == Realisation::Words) {
         continue;
       }
       ExprId counters = MakeInt(module, 1);

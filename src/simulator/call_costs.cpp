@@ -169,6 +169,8 @@ class KernelCounter {
       edge.mechanism = WillBeFlagged(tensor) ? Mechanism::FlagInData : Mechanism::Counter;
     } else if (module_.tensors[tensor].flagged) {
       edge.mechanism = Mechanism::FlagInData;
+    } else if (module_.tensors[tensor].phased) {
+      edge.mechanism = Mechanism::Words;
     } else if (!share.waits.empty()) {
       edge.mechanism = Mechanism::Counter;
     } else if (!share.range_waits.empty() || !share.enter_waits.empty()) {
@@ -238,6 +240,8 @@ std::string_view Spelling(Mechanism mechanism) {
       return "counter";
     case Mechanism::Hoisted:
       return "hoisted counter";
+    case Mechanism::Words:
+      return "words of turns";
   }
   InternalError(__FILE__, __LINE__, "a mechanism without a spelling");
 }

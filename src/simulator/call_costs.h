@@ -22,6 +22,7 @@ enum class Mechanism {
   FlagInData,  // each word of the data says so
   Counter,     // an event counter in global memory, awaited by each task
   Hoisted,     // the same, awaited once for all tasks that an SM runs
+  Words,       // an event in words of the data, which say in which turn they were written
 };
 std::string_view Spelling(Mechanism mechanism);
 

@@ -21,6 +21,8 @@ double PlaySignals::LatencyOf(EventId event) const {
       return 0;
     case Realisation::Shared:
       return target_.cta_signal;
+    case Realisation::Words:
+      return LatencyOf(Mechanism::Words, module_.events[event].symmetric);
     case Realisation::Unset:
     case Realisation::Counter:
       break;
@@ -29,8 +31,9 @@ double PlaySignals::LatencyOf(EventId event) const {
 }
 
 double PlaySignals::LatencyOf(Mechanism mechanism, bool of_peers) const {
-  const auto kind =
-      mechanism == Mechanism::FlagInData ? &PerSignal::flag_in_data : &PerSignal::counter;
+  const auto kind = mechanism == Mechanism::FlagInData || mechanism == Mechanism::Words
+                        ? &PerSignal::flag_in_data
+                        : &PerSignal::counter;
   auto peers = static_cast<double>(of_peers ? ranks_ - 1 : 0);
   return target_.signal.*kind + (peers > 0 ? target_.link.*kind : 0) +
          std::max(peers - 1, 0.0) * target_.each_link.*kind;

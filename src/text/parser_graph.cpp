@@ -107,6 +107,9 @@ Realisation Parser::RealisationWord() {
   if (AcceptWord("none")) {
     return Realisation::None;
   }
+  if (AcceptWord("words")) {
+    return Realisation::Words;
+  }
   if (Accept(TokenKind::KeywordShared)) {
     return Realisation::Shared;
   }
@@ -141,7 +144,7 @@ void Parser::EventNode(std::vector<NodeId>& body) {
   }
   if (Accept(TokenKind::KeywordVia)) {
     event.realisation = RealisationWord();
-    bool counts = event.realisation != Realisation::None;
+    bool counts = event.realisation != Realisation::None && event.realisation != Realisation::Words;
     event.first = counts && Accept(TokenKind::KeywordAt) ? Expression() : ExprId{};
   }
   EventId id = Declare(name, std::move(event));

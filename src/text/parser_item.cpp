@@ -179,6 +179,7 @@ Impl Parser::ImplLine() {
   if (!impl.flagged.empty() && Accept(TokenKind::KeywordIf)) {
     impl.flagged_if = Expression();
   }
+  impl.phased = Operands(AcceptWord("phased"));
   impl.boxes = OptionalBoxes();
   ExpectSemicolon();
   impl.range = RangeFrom(begin);

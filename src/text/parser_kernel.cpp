@@ -198,9 +198,11 @@ void Parser::Declaration(std::vector<NodeId>& declarations) {
   bool placed = !At(TokenKind::KeywordBuffer);
   Expect(placed ? TokenKind::KeywordWorkspace : TokenKind::KeywordBuffer);
   bool flagged = Accept(TokenKind::KeywordFlagged);
+  bool phased = !flagged && AcceptWord("phased");
   bool symmetric = AcceptSymmetric();
   Tensor tensor = Type(name, TensorKind::Buffer);
   tensor.flagged = flagged;
+  tensor.phased = phased;
   tensor.symmetric = symmetric;
   if (placed) {
     Expect(TokenKind::KeywordAt);

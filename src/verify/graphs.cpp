@@ -15,6 +15,7 @@
 #include "verify/edges.h"
 #include "verify/expr_checker.h"
 #include "verify/kernel_checks.h"
+#include "verify/phased.h"
 #include "verify/queue_checks.h"
 #include "verify/sources.h"
 #include "verify/tensors.h"
@@ -345,6 +346,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   CheckPlaces(module, kernel, diagnostics);
   CheckCounters(module, kernel, diagnostics);
   CheckVia(module, kernel, diagnostics);
+  CheckWords(module, kernel, diagnostics);
   for (const Check& check : kernel.checks) {
     CheckLaunchCheck(module, check, exprs, diagnostics);
   }

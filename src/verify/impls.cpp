@@ -214,6 +214,17 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
             .notes.push_back(DeclaredHere(tensor));
       }
     }
+    for (TensorId id : impl.phased) {
+      const Tensor& tensor = module.tensors[id];
+      if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut) {
+        diagnostics
+            .Error(DiagnosticKind::Impl, impl.range,
+                   fmt::format("`phased` names `%{}`, which is both read and written; only an `in` "
+                               "or `out` parameter can be phased",
+                               tensor.name))
+            .notes.push_back(DeclaredHere(tensor));
+      }
+    }
     CheckFetched(module, impl, diagnostics);
     CheckBoxes(module, impl, diagnostics);
     CheckArgs(module, impl, diagnostics);

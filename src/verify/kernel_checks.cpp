@@ -97,12 +97,12 @@ void CheckProfile(const Module& module, const Profile& profile, ExprChecker& exp
 
 namespace {
 
-/// The flagged words of a kernel stand in one memory.
+/// The words with flags of a kernel stand in one memory.
 void CheckFlagsTogether(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
   std::optional<TensorId> first;
   for (NodeId id : kernel.declarations) {
     const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id]);
-    if (buffer == nullptr || !module.tensors[buffer->tensor].flagged) {
+    if (buffer == nullptr || !HasFlags(module.tensors[buffer->tensor])) {
       continue;
     }
     const Tensor& tensor = module.tensors[buffer->tensor];
@@ -110,8 +110,8 @@ void CheckFlagsTogether(const Module& module, const Kernel& kernel, Diagnostics&
     if (tensor.symmetric != other.symmetric) {
       diagnostics.Error(
           DiagnosticKind::Structure, module.RangeOf(id),
-          fmt::format("`%{}` is {}symmetric, unlike `%{}`, but all flagged buffers of a kernel "
-                      "are in one memory",
+          fmt::format("`%{}` is {}symmetric, unlike `%{}`, but all flagged and phased "
+                      "buffers of a kernel are in one memory",
                       tensor.name, tensor.symmetric ? "" : "not ", other.name));
       return;
     }
@@ -123,11 +123,12 @@ void CheckFlagsTogether(const Module& module, const Kernel& kernel, Diagnostics&
 void CheckNothingFlagged(const Module& module, const Kernel& kernel, Diagnostics& diagnostics) {
   for (NodeId id : kernel.declarations) {
     const auto* buffer = std::get_if<BufferDecl>(&module.nodes[id]);
-    if (buffer != nullptr && module.tensors[buffer->tensor].flagged) {
+    if (buffer != nullptr && HasFlags(module.tensors[buffer->tensor])) {
+      const Tensor& tensor = module.tensors[buffer->tensor];
       diagnostics.Error(
           DiagnosticKind::Structure, module.RangeOf(id),
-          fmt::format("`%{}` is flagged, but a kernel of separate launches has no flag in data",
-                      module.tensors[buffer->tensor].name));
+          fmt::format("`%{}` is {}, but a kernel of separate launches has no flag in data",
+                      tensor.name, tensor.flagged ? "flagged" : "phased"));
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "ir/printer.h"
 #include "ir/shard.h"
 #include "ir/walk.h"
+#include "verify/phased.h"
 #include "verify/values.h"
 #include "verify/wording.h"
 
@@ -302,6 +303,9 @@ void CheckTensor(const Module& module, const Tensor& tensor, ExprChecker& exprs,
   }
   if (tensor.flagged) {
     CheckFlagged(module, tensor, diagnostics);
+  }
+  if (tensor.phased) {
+    CheckPhased(module, tensor, diagnostics);
   }
 }
 

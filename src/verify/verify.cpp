@@ -31,6 +31,7 @@
 //   - An array of tensors has a constant number of them (arrays.cpp), from 1 to 4096. A call takes
 //     one of them, or a slice of one.
 //   - A flagged buffer is row-major, of f32, of i32 or of bf16 with an even last extent.
+//   - A phased buffer is row-major, of f32.
 // Device functions (devices.cpp)
 //   - Task ranges are integers, not negative, and read from `in` parameters only.
 //   - A stored value is of the tensor's kind. `topk` stores positions in a tensor of integers.
@@ -44,7 +45,7 @@
 //   constant.
 //   - `preloaded` names `in` and `inout` parameters.
 //   - `fetched` names `in` parameters that are neither preloaded nor flagged.
-//   - `flagged` names `in` and `out` parameters.
+//   - `flagged` and `phased` name `in` and `out` parameters.
 //   - A box is of a row-major operand that is preloaded or fetched. It has up to 256 rows, of 32,
 //   64
 //     or 128 bytes.
@@ -63,8 +64,8 @@
 //   - Arguments agree with the parameters in number, type, rank and shape (shapes.cpp compares
 //     sizes as polynomials over the dimensions); a slice is inside its tensor.
 //   - No call writes an `in` parameter of the graph.
-//   - A kernel of separate launches has no flagged buffers. All flagged buffers of a kernel are
-//     symmetric, or none is.
+//   - A kernel of separate launches has no flagged and no phased buffers. All of these of a kernel
+//     are symmetric, or none is.
 //   - A kernel is `dynamic` where it has a dispatch, `static` or `kernels` where it has none; an SM
 //   takes
 //     from 1 to 64 tasks ahead.
@@ -74,6 +75,10 @@
 //   - An event that is `via shared` or `via none` (analysis/events_of_sm.h) stands in a kernel of
 //     shares whose tasks no data count, and no data decide its elements. Its counters fit into
 //     shared memory. `via none` orders what the consumers of an SM do, and no other role.
+//   - Each phased buffer has an event that is `via words` (analysis/events_in_words.h): one share
+//     notifies it, in each iteration of a repeat the element of that iteration, and writes nothing
+//     else than the buffer. Each share that reads the buffer waits for the turn that was written
+//     last. All of them take it phased.
 //   - A share has as many axes as its callee's tasks have coordinates, and binds flagged buffers
 //     only to operands that an implementation takes flagged.
 //   - A loader has at least one slot on its way.

@@ -249,6 +249,9 @@ def new_tokens(batch, variant, rng):
     return np.array(counts, np.int32), contexts
 
 
+RANKS = ("experts", "idle", "shared", "wide")  # variants of ranks
+
+
 def sizes_of_ranks(config, tp, whole_experts=False, shared_heads=False):
     """Of a model of which each rank has heads, inner rows and tokens as the configuration counts them, or
     whole experts in the place of inner rows. With shared heads the model has as many KV heads as the
@@ -265,12 +268,15 @@ def make(config_name, batch, rng, variant=None, tp=1):
     """`batch` counts the new tokens. Sequences may have several in the variants "rows" and "prompt", and in
     "last", where only the last row of each has logits. In "routing" the step also tells the weights of
     experts. Each of `tp` ranks has the sizes of the configuration. Variants of ranks are
-    "experts", where they have whole experts, "idle", where none but the first rank's is chosen, and
-    "shared", where they share KV heads; "experts+rows" is both."""
+    "experts", where they have whole experts, "idle", where none but the first rank's is chosen, "shared",
+    where they share KV heads, and "wide", of twice the heads, so that projections have two parts of K;
+    "experts+rows" is both."""
     config_file = CONFIGS / config_name
     config = json.loads(config_file.read_text())
     words = (variant or "").split("+")
-    variant = next((word for word in words if word not in ("", "experts", "idle", "shared")), None)
+    variant = next((word for word in words if word not in ("", *RANKS)), None)
+    if "wide" in words:
+        config["num_attention_heads"] *= 2
     sizes = sizes_of_ranks(config, tp, "experts" in words, "shared" in words)
     config |= sizes
     if "idle" in words:

@@ -6,6 +6,7 @@
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/mma.cuh"
 #include "arch/sm90/registers.cuh"
+#include "engine/peers.cuh"
 #include "engine/roles.cuh"
 #include "tile/gemm/swap_ab_activations.cuh"
 #include "tile/gemm/swap_ab_gemm_shape.cuh"
@@ -107,12 +108,18 @@ class SwapAbEpilogue {
       i64 n = i64(m) * kSentRows + row;
       if (b < args.x_0 && (Shape::kEven || n < Shape::kOutputs)) {
         Vec4 words = LoadShared(stage + SentPlace(column, row));
+        i64 at = (part + b) * Shape::kOutputs + n;
 #pragma unroll
         for (i64 distance : distances) {
-          StoreGlobal(peers.Moved(args.y.own, distance) + (part + b) * Shape::kOutputs + n, words);
+          StoreSums(peers.Moved(args.y.own, distance), at, words);
         }
       }
     }
+  }
+
+  static ETC_DEVICE void StoreSums(float* to, i64 at, Vec4 sums) { StoreGlobal(to + at, sums); }
+  static ETC_DEVICE void StoreSums(const Phased<float>& to, i64 at, Vec4 sums) {
+    StoreRelaxed(to.Word(u32(at)), to.Of(sums));
   }
 
   /// Where in a stage a sum stands that is sent. Eight lanes have neighbouring rows, and those of

@@ -9,6 +9,7 @@
 #include "arch/common/math.cuh"
 #include "arch/common/types.cuh"
 #include "arch/sm90/memory.cuh"
+#include "arch/sm90/phased.cuh"
 #include "engine/roles.cuh"
 #include "tile/pointwise/norm.cuh"
 
@@ -25,6 +26,7 @@ struct AddNorm {
   static constexpr int kDepth = int(Args::residual_1);
   static constexpr int kSplitK = int(Args::partials_0);
   static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
+  static constexpr bool kPhased = IsPhased<decltype(Args::partials)>::value;
   static constexpr int kRounds = kNormRounds<kDepth>;
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = SumOfAll::kScratchBytes;
@@ -43,10 +45,21 @@ struct AddNorm {
     Words olds[kRounds] = {}, norms[kRounds] = {};
     float values[kRounds][4] = {};
     ForRounds<kDepth>(consumer, [&](int round, int k) {
-      olds[round] = *reinterpret_cast<const Words*>(args.residual + row + k);
+      if constexpr (!kPhased) {
+        olds[round] = *reinterpret_cast<const Words*>(args.residual + row + k);
+      }
       norms[round] = *reinterpret_cast<const Words*>(args.norm + k);
     });
-    Add(consumer, args, row, olds, values);
+    Vec4 partials[kRounds][kSplitK] = {};
+    Fetch(consumer, args.partials, args.partials_1 * kDepth, row, partials);
+    if constexpr (kPhased) {
+      // The words have said that it is there, in L2: no fence has emptied L1.
+      ForRounds<kDepth>(consumer, [&](int round, int k) {
+        const auto* from = reinterpret_cast<const u32*>(args.residual + row + k);
+        olds[round] = {LoadRelaxed(from), LoadRelaxed(from + 1)};
+      });
+    }
+    Add(consumer, olds, partials, values);
     float squares = 0;
     ForRounds<kDepth>(consumer, [&](int round, int k) {
       float(&value)[4] = values[round];
@@ -80,17 +93,45 @@ struct AddNorm {
     values[2] = LowBf16(words.high), values[3] = HighBf16(words.high);
   }
 
-  /// The old values and all partials, of which all are fetched before the first is needed.
-  static ETC_DEVICE void Add(const Consumer& consumer, const Args& args, i64 row,
-                             const Words (&olds)[kRounds], float (&sums)[kRounds][4]) {
-    i64 stride = args.partials_1 * kDepth;
-    Vec4 partials[kRounds][kSplitK] = {};
+  /// All partials of a row, of which all are fetched before the first is needed.
+  static ETC_DEVICE void Fetch(const Consumer& consumer, const float* from, i64 stride, i64 row,
+                               Vec4 (&partials)[kRounds][kSplitK]) {
     ForRounds<kDepth>(consumer, [&](int round, int k) {
 #pragma unroll
       for (int p = 0; p < kSplitK; ++p) {
-        partials[round][p] = LoadGlobal(args.partials + p * stride + row + k);
+        partials[round][p] = LoadGlobal(from + p * stride + row + k);
       }
     });
+  }
+  static ETC_DEVICE void Fetch(const Consumer& consumer, const Phased<float>& from, i64 stride,
+                               i64 row, Vec4 (&partials)[kRounds][kSplitK]) {
+    ForRounds<kDepth>(consumer, [&](int round, int) {
+#pragma unroll
+      for (Vec4& words : partials[round]) {
+        words = {from.Missing(), from.Missing(), from.Missing(), from.Missing()};
+      }
+    });
+    bool missing;
+    do {
+      missing = false;
+      ForRounds<kDepth>(consumer, [&](int round, int k) {
+#pragma unroll
+        for (int p = 0; p < kSplitK; ++p) {
+          missing |= from.FetchMissing(partials[round][p], from.Word(u32(p * stride + row + k)));
+        }
+      });
+    } while (AnyLane(missing));
+    ForRounds<kDepth>(consumer, [&](int round, int) {
+#pragma unroll
+      for (Vec4& words : partials[round]) {
+        words = from.Data(words);
+      }
+    });
+  }
+
+  /// The old values and all partials.
+  static ETC_DEVICE void Add(const Consumer& consumer, const Words (&olds)[kRounds],
+                             const Vec4 (&partials)[kRounds][kSplitK], float (&sums)[kRounds][4]) {
     ForRounds<kDepth>(consumer, [&](int round, int) {
       float(&sum)[4] = sums[round];
       Unpack(olds[round], sum);

@@ -6,6 +6,7 @@
 #include "arch/common/math.cuh"
 #include "arch/sm90/flagged.cuh"
 #include "arch/sm90/memory.cuh"
+#include "arch/sm90/phased.cuh"
 #include "engine/layout.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
@@ -88,6 +89,10 @@ struct Embedding {
   template <class T>
   static ETC_DEVICE void Store(Flagged<T> row, int i, Vec4 value) {
     StoreFlagged(row.Word(i / 4), value);
+  }
+  template <class T>
+  static ETC_DEVICE void Store(const Phased<T>& row, int i, Vec4 value) {
+    StoreRelaxed(row.Word(i / 4), row.Of(value));
   }
 
   static constexpr int kTileRowBytes = kTileColumns * kElementBytes;

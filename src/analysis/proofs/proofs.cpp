@@ -62,6 +62,7 @@ void ProveAll(Prover& prover, const Kernel* queued, std::set<AskedOf>& kept) {
   std::set<EventId> trusted = ProveCounts(prover, relations);
   ProveOrder(prover, relations);
   ProveVia(prover, relations);
+  ProveWords(prover, relations, accesses);
   if (queued != nullptr) {
     ProveQueues(prover, relations, trusted, *queued);
   }

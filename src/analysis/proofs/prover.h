@@ -84,6 +84,9 @@ void ProveOrder(Prover& prover, const EventRelations& relations);
 /// Proves that what an event inside of an SM orders runs on one SM. What is open is an error, too:
 /// who waits on another SM would wait without end, or not at all.
 void ProveVia(Prover& prover, const EventRelations& relations);
+/// Proves that what an event `via words` orders is seen to be in order. What is open is an error,
+/// as nothing else tells its tasks.
+void ProveWords(Prover& prover, const EventRelations& relations, const ProgramAccesses& accesses);
 /// Of a program of all ranks: proves that what is written or notified at a peer is there before
 /// the peer's launch ends.
 void ProveReceived(Prover& prover, const EventRelations& relations,

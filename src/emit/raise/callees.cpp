@@ -34,12 +34,13 @@ std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel) {
   return devices;
 }
 
-std::set<TensorId> FlaggedParams(const Module& module, const Kernel& kernel) {
+std::set<TensorId> ParamsWithFlags(const Module& module, const Kernel& kernel,
+                                   bool Tensor::*flags) {
   std::set<TensorId> params;
   for (const ShareSite& site : SharesOf(module, kernel)) {
     const Share& share = std::get<Share>(module.nodes[site.share]);
     for (size_t i = 0; i < share.args.size(); ++i) {
-      if (module.tensors[share.args[i].tensor].flagged) {
+      if (module.tensors[share.args[i].tensor].*flags) {
         params.insert(module.devices[share.callee].params[i]);
       }
     }

@@ -12,7 +12,7 @@ namespace etc {
 std::vector<DeviceId> DevicesOf(const Module& module, const Kernel& kernel);
 
 /// The parameters of device functions that are bound to flagged buffers in a kernel.
-std::set<TensorId> FlaggedParams(const Module& module, const Kernel& kernel);
+std::set<TensorId> ParamsWithFlags(const Module& module, const Kernel& kernel, bool Tensor::*flags);
 
 /// The parameters of device functions to which a kernel passes tensors that it computes, and those
 /// whose promises are about such tensors.

@@ -212,10 +212,10 @@ bool RanksFit(const Module& module, Diagnostics& diagnostics) {
 /// Generated bodies read and write plain tensors.
 bool HasNoFlags(const Module& module, Diagnostics& diagnostics) {
   for (const Tensor& tensor : module.tensors) {
-    if (tensor.flagged) {
-      diagnostics.Error(
-          DiagnosticKind::Unsupported, tensor.range,
-          fmt::format("`%{}` is flagged, which the host target does not have", tensor.name));
+    if (HasFlags(tensor)) {
+      diagnostics.Error(DiagnosticKind::Unsupported, tensor.range,
+                        fmt::format("`%{}` is {}, which the host target does not have", tensor.name,
+                                    tensor.flagged ? "flagged" : "phased"));
       return false;
     }
   }
@@ -260,7 +260,7 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
                   fmt::format("buffer `%{}` has no place in the workspace; pass "
                               "`plan-memory` gives it one",
                               tensor.name));
-        } else if (tensor.flagged && !first_flagged) {
+        } else if (HasFlags(tensor) && !first_flagged) {
           first_flagged = true;
           auto offset = EvaluateInt(module, tensor.offset, {});
           if (!offset || *offset < kFlagHeaderBytes) {

@@ -27,6 +27,7 @@ class Describer {
                           raised_.iterations));
     }
     Parameters("flagged", raised_.flagged);
+    Parameters("phased", raised_.phased);
     Parameters("computed in the launch", raised_.computed);
     if (raised_.cta_counters > 0) {
       Line(1, fmt::format("{} counters of an SM's own events from byte {} of shared memory on",

@@ -87,7 +87,8 @@ void GatherCallees(RaisedModule& raised) {
     for (const auto& [id, queue] : kernel.queues) {
       raised.has_counted_queues |= queue.counts_pushes;
     }
-    kernel.flagged = FlaggedParams(raised.module, kernel.kernel);
+    kernel.flagged = ParamsWithFlags(raised.module, kernel.kernel, &Tensor::flagged);
+    kernel.phased = ParamsWithFlags(raised.module, kernel.kernel, &Tensor::phased);
     kernel.computed = ComputedParams(raised.module, kernel.kernel);
   }
 }

@@ -35,8 +35,9 @@ void PlaceSignals(RaisedModule& raised) {
     }
     auto place = [&](const std::vector<EventRef>& refs, std::vector<RaisedSignal>& to) {
       for (const EventRef& ref : refs) {
-        if (module.events[ref.event].realisation == Realisation::None) {
-          continue;  // the barrier behind the waits is enough
+        Realisation via = module.events[ref.event].realisation;
+        if (via == Realisation::None || via == Realisation::Words) {
+          continue;  // the barrier behind the waits is enough, or the implementation looks at words
         }
         // Only the thread that waited for a tensor may read it.
         bool reads =

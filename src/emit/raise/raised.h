@@ -264,6 +264,7 @@ struct RaisedKernel {
   const Kernel& kernel;
   std::vector<RaisedDevice> devices = {};  // those that it runs, each once, by their first share
   std::set<TensorId> flagged = {};         // parameters of these that are bound to flagged buffers
+  std::set<TensorId> phased = {};          // and to phased ones
   std::set<TensorId> computed = {};        // parameters of these whose elements the kernel computes
   bool loaders_read_flags = false;         // some loader waits for words of a flagged buffer
   std::vector<SymbolId> dims = {};         // of the launch block, in its order
@@ -276,7 +277,7 @@ struct RaisedKernel {
   std::vector<RaisedMap> maps = {};         // the tensor maps of the launch block,
   size_t unused_words = 0;                  // and what makes the rest a multiple of their alignment
   bool fetches = false;                     // some loader copies what the launch computes
-  std::vector<RaisedPlace> flag_buffers = {};     // those buffers that are flagged,
+  std::vector<RaisedPlace> flag_buffers = {};     // those buffers that have flags,
   std::optional<int64_t> flags_begin = {};        // and the first one's place, where there is one
   bool symmetric_flags = false;                   // in symmetric memory, not in the workspace
   std::optional<RaisedPlace> last_counters = {};  // where they end, all counters do

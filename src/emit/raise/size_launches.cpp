@@ -16,7 +16,7 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
     if (const auto* declaration = std::get_if<BufferDecl>(&module.nodes[id])) {
       const Tensor& tensor = module.tensors[declaration->tensor];
       RaisedPlace place{tensor.offset, BytesPerElement(tensor), tensor.shape};
-      if (tensor.flagged) {
+      if (HasFlags(tensor)) {
         raised.flag_buffers.push_back(place);
         raised.symmetric_flags = tensor.symmetric;
         // CanEmit has seen that the first one's place is a constant.
@@ -27,7 +27,7 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
       (tensor.symmetric ? raised.symmetric : raised.buffers).push_back(std::move(place));
     } else if (const auto* counters = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[counters->event];
-      if (IsOfSm(event)) {
+      if (IsOfSm(event) || event.realisation == Realisation::Words) {
         continue;
       }
       RaisedPlace place{event.first, 1, {}};
