@@ -1,9 +1,12 @@
-// Runs of 1, 2 or 4 neighbouring elements, flagged ones of whole words, that start at a multiple of
-// their number: read and stored in as few instructions as their width allows.
+// Runs of 1, 2 or 4 neighbouring elements, flagged ones of whole words, phased ones of 4, that
+// start at a multiple of their number: read and stored in as few instructions as their width
+// allows.
 #pragma once
 
 #include "arch/common/types.cuh"
 #include "arch/sm90/flagged.cuh"
+#include "arch/sm90/memory.cuh"
+#include "arch/sm90/phased.cuh"
 
 namespace etc {
 
@@ -85,6 +88,20 @@ struct ElementRun<Flagged<float>, 4> {
   }
 };
 
+template <>
+struct ElementRun<Phased<float>, 4> {
+  Vec4 words;
+  const u32* address;
+  Phased<float> from;
+
+  ETC_DEVICE bool Fetch() { return from.FetchMissing(words, address); }
+  ETC_DEVICE void Take(float (&values)[4]) const {
+    Vec4 data = Phased<float>::Data(words);
+    values[0] = BitsToFloat(data.x), values[1] = BitsToFloat(data.y);
+    values[2] = BitsToFloat(data.z), values[3] = BitsToFloat(data.w);
+  }
+};
+
 /// Starts to read the elements from i.
 template <int run, class T>
 ETC_DEVICE ElementRun<const T*, run> ReadRun(const T* from, i64 i) {
@@ -97,6 +114,24 @@ ETC_DEVICE ElementRun<Flagged<T>, run> ReadRun(Flagged<T> from, i64 i) {
   ElementRun<Flagged<T>, run> read{{}, from.Word(u32(i / Flagged<T>::kPerWord))};
   read.Fetch();
   return read;
+}
+
+template <int run>
+ETC_DEVICE ElementRun<Phased<float>, run> ReadRun(const Phased<float>& from, i64 i) {
+  static_assert(run == 4, "four words are looked at together");
+  u32 missing = from.Missing();
+  ElementRun<Phased<float>, run> read{
+      {missing, missing, missing, missing}, from.Word(u32(i)), from};
+  read.Fetch();
+  return read;
+}
+
+/// Four elements that are there since a phased word is: by loads that L1 does not answer.
+ETC_DEVICE ElementRun<const bf16*, 4> ReadRunBehindWords(const bf16* from, i64 i) {
+  using Run = ElementRun<const bf16*, 4>;
+  const auto* words = reinterpret_cast<const u32*>(from + i);
+  alignas(8) const u32 read[2] = {LoadRelaxed(words), LoadRelaxed(words + 1)};
+  return {*reinterpret_cast<const Run::Elements*>(read)};
 }
 
 /// Stores the elements from i with the rounding of their type.

@@ -20,6 +20,7 @@ struct PostNorm {
   static constexpr int kDepth = int(Args::x_1);
   static_assert(kDepth % 4 == 0, "a row is a multiple of 4 elements");
   static constexpr int kParts = int(Args::partials_0);
+  static constexpr bool kPhased = IsPhased<decltype(Args::partials)>::value;
   static constexpr int kRounds = kNormRounds<kDepth>;
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = SumOfAll::kScratchBytes;
@@ -44,19 +45,28 @@ struct PostNorm {
     ForRounds<kDepth>(consumer, [&](int round, int k) {
       post_norms[round] = ReadRun<4>(args.post_norm, k);
       norms[round] = ReadRun<4>(args.norm, k);
-      olds[round] = ReadRun<4>(args.x, row + k);
+      if constexpr (!kPhased) {
+        olds[round] = ReadRun<4>(args.x, row + k);
+      }
 #pragma unroll
       for (int p = 0; p < kParts; ++p) {
         parts[round][p] = ReadRun<4>(args.partials, p * stride + row + k);
       }
     });
-    PostNormRow<Config, kDepth>::Norm(
+    if constexpr (kPhased) {
+      Row::Await(consumer, parts);
+      ForRounds<kDepth>(
+          consumer, [&](int round, int k) { olds[round] = ReadRunBehindWords(args.x, row + k); });
+    }
+    Row::Norm(
         consumer, sum_, olds, parts, post_norms, norms,
         [&](int k, const float(&values)[4]) { StoreRun(args.h, row + k, values); },
         [&](int k, const float(&values)[4]) { StoreRun(args.y, row + k, values); });
   }
 
  private:
+  using Row = PostNormRow<Config, kDepth>;
+
   SumOfAll sum_;
 };
 

@@ -17,6 +17,21 @@ struct PostNormRow {
   static constexpr int kRounds = kNormRounds<depth>;
   using Weights = ElementRun<const bf16*, 4>[kRounds];
 
+  /// Waits for all parts of a row.
+  template <int parts_count, class Part>
+  static ETC_DEVICE void Await(const Consumer& consumer, Part (&parts)[kRounds][parts_count]) {
+    bool missing;
+    do {
+      missing = false;
+      ForRounds<depth>(consumer, [&](int round, int) {
+#pragma unroll
+        for (Part& part : parts[round]) {
+          missing |= part.Fetch();
+        }
+      });
+    } while (AnyLane(missing));
+  }
+
   /// Waits for `olds` and `parts`, norms the sum of the parts, adds it to the old values, and norms
   /// that. Calls store_h(k, values) for each four of the second, and store_y(k, values) of the
   /// last.
