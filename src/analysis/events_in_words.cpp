@@ -151,11 +151,14 @@ class WordsSearch {
     std::vector<const EventRef*> waits = Waits(share, event_);
     bool reads = false, writes = false;
     const Device& callee = module_.devices[share.callee];
+    TensorId other;  // that it reads
     for (size_t a = 0; a < share.args.size(); ++a) {
+      Access access = module_.tensors[callee.params[a]].access;
       if (share.args[a].tensor != words_) {
+        bool read = access == Access::In && module_.tensors[share.args[a].tensor].phased;
+        other = read ? share.args[a].tensor : other;
         continue;
       }
-      Access access = module_.tensors[callee.params[a]].access;
       if (!share.args[a].indices.empty() || access == Access::InOut ||
           !TakesPhased(callee, callee.params[a])) {
         return ViaObstacle{share.args[a].range,
@@ -174,6 +177,10 @@ class WordsSearch {
     if (waits.empty() != !reads || waits.size() > 1) {
       return ViaObstacle{range, fmt::format("`@{}` does not read `%{}` behind one wait for it",
                                             callee.name, module_.tensors[words_].name)};
+    }
+    if (reads && other) {
+      return ViaObstacle{range, fmt::format("`@{}` reads `%{}`, which has turns of its own",
+                                            callee.name, module_.tensors[other].name)};
     }
     if (reads && std::any_of(callee.impls.begin(), callee.impls.end(),
                              [](const Impl& impl) { return !impl.fetched.empty(); })) {
