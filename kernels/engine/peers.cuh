@@ -40,6 +40,20 @@ struct Peers {
   ETC_DEVICE i64 DistanceBehind(int place) const {
     return distances[(rank + 1 + place) % of_ranks];
   }
+  /// The same for all of them, of whoever stores many times behind one read.
+  template <int of_ranks>
+  struct Distances {
+    i64 to[of_ranks];
+  };
+  template <int of_ranks>
+  ETC_DEVICE Distances<of_ranks> DistancesBehind() const {
+    Distances<of_ranks> all;
+#pragma unroll
+    for (int i = 0; i < of_ranks; ++i) {
+      all.to[i] = DistanceBehind<of_ranks>(i);
+    }
+    return all;
+  }
   /// Calls body with what the own one is at each rank.
   template <int of_ranks, class T, class Body>
   ETC_DEVICE void ForEach(T own, Body body) const {

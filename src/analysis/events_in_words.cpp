@@ -282,19 +282,19 @@ std::set<EventId> NotAllSeen(const Module& module, KernelId id) {
   }
   const EventRelations relations = MakeEventRelations(unknowns);
   std::set<EventId> open;
-  for (const EdgeRelation& wait : relations.waits) {
-    EventId event = wait.ref->event;
+  for (const EdgeRelation& notify : relations.notifies) {
+    EventId event = notify.ref->event;
     if (joined.events[event].realisation != Realisation::Words) {
       continue;
     }
-    const ProgramCall& waiter = program.calls[wait.call];
-    std::vector<AccessRegion> read =
-        Twins(unknowns, waiter, RegionsOf(unknowns, waiter, phased).all);
-    for (const EdgeRelation& notify : relations.notifies) {
-      if (notify.ref->event == event) {
+    context.SetBudget();
+    std::vector<AccessRegion> written = RegionsOf(unknowns, program.calls[notify.call], phased).all;
+    for (const EdgeRelation& wait : relations.waits) {
+      if (wait.ref->event == event) {
         context.SetBudget();
-        std::vector<AccessRegion> written =
-            RegionsOf(unknowns, program.calls[notify.call], phased).all;
+        const ProgramCall& waiter = program.calls[wait.call];
+        std::vector<AccessRegion> read =
+            Twins(unknowns, waiter, RegionsOf(unknowns, waiter, phased).all);
         if (!IsEmpty(UnseenTasks(unknowns, notify, wait, written, read))) {
           open.insert(event);
         }

@@ -113,6 +113,9 @@ enum class Realisation : uint8_t {
   Words,   // words of a phased buffer, which whoever notifies writes and whoever waits looks at
 };
 
+constexpr bool HasCounters(Realisation realisation) {
+  return realisation == Realisation::Counter || realisation == Realisation::Shared;
+}
 /// `counter`, `shared`, `none`, `words`: the word behind `via`.
 std::string_view Spelling(Realisation realisation);
 

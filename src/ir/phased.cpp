@@ -1,6 +1,7 @@
 #include "ir/phased.h"
 
 #include <algorithm>
+#include <array>
 
 namespace etc {
 
@@ -11,10 +12,9 @@ bool TakesPhased(const Device& device, TensorId param) {
 }
 
 const EventRef* TurnOf(const Module& module, const Share& share, Access access) {
-  const bool reads = access == Access::In;
-  for (const auto* refs : {reads ? &share.range_waits : &share.notifies,
-                           reads ? &share.enter_waits : &share.leave_notifies,
-                           reads ? &share.waits : &share.leave_notifies}) {
+  using Lists = std::array<const std::vector<EventRef>*, 2>;
+  for (const auto* refs : access == Access::In ? Lists{&share.enter_waits, &share.waits}
+                                               : Lists{&share.notifies, &share.leave_notifies}) {
     for (const EventRef& ref : *refs) {
       if (module.events[ref.event].realisation == Realisation::Words) {
         return &ref;

@@ -29,28 +29,23 @@ bool MayBePhased(const Module& module, const Tensor& tensor, const DimRanges& ra
   return rows && rows->hi <= kMostRows;
 }
 
-/// What the only share that notifies the event writes, if that is one such buffer.
+/// A buffer that a share which notifies the event writes, if it may be phased.
 std::optional<TensorId> Announced(const Module& module, const Kernel& kernel, EventId event) {
   const DimRanges ranges = RangesOf(module, kernel);
-  std::optional<TensorId> announced;
+  auto is_event = [&](const EventRef& ref) { return ref.event == event; };
   for (const ShareSite& site : SharesOf(module, kernel)) {
     const auto& share = std::get<Share>(module.nodes[site.share]);
-    auto is_event = [&](const EventRef& ref) { return ref.event == event; };
-    if (std::none_of(share.notifies.begin(), share.notifies.end(), is_event) &&
-        std::none_of(share.leave_notifies.begin(), share.leave_notifies.end(), is_event)) {
-      continue;
-    }
-    for (size_t i = 0; i < share.args.size(); ++i) {
+    bool notifies = std::any_of(share.notifies.begin(), share.notifies.end(), is_event) ||
+                    std::any_of(share.leave_notifies.begin(), share.leave_notifies.end(), is_event);
+    for (size_t i = 0; notifies && i < share.args.size(); ++i) {
       TensorId param = module.devices[share.callee].params[i];
-      if (module.tensors[param].access != Access::In) {
-        if (announced || !MayBePhased(module, module.tensors[share.args[i].tensor], ranges)) {
-          return std::nullopt;
-        }
-        announced = share.args[i].tensor;
+      if (module.tensors[param].access != Access::In &&
+          MayBePhased(module, module.tensors[share.args[i].tensor], ranges)) {
+        return share.args[i].tensor;
       }
     }
   }
-  return announced;
+  return std::nullopt;
 }
 
 /// All words with flags of a kernel are in one memory.

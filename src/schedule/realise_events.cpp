@@ -25,9 +25,7 @@ bool RealiseEvents(Module& module, const ScheduleOptions&, Diagnostics&) {
     ExprId next = MakeInt(module, 0), next_of_cta = next;
     for (NodeId id : kernel.declarations) {
       const auto* declaration = std::get_if<EventDecl>(&module.nodes[id]);
-      if (declaration == nullptr ||
-          module.events[declaration->event].realisation == Realisation::None ||
-          module.events[declaration->event].realisation == Realisation::Words) {
+      if (declaration == nullptr || !HasCounters(module.events[declaration->event].realisation)) {
         continue;
       }
       ExprId counters = MakeInt(module, 1);

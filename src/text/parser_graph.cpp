@@ -144,8 +144,8 @@ void Parser::EventNode(std::vector<NodeId>& body) {
   }
   if (Accept(TokenKind::KeywordVia)) {
     event.realisation = RealisationWord();
-    bool counts = event.realisation != Realisation::None && event.realisation != Realisation::Words;
-    event.first = counts && Accept(TokenKind::KeywordAt) ? Expression() : ExprId{};
+    event.first =
+        HasCounters(event.realisation) && Accept(TokenKind::KeywordAt) ? Expression() : ExprId{};
   }
   EventId id = Declare(name, std::move(event));
   ExpectSemicolon();

@@ -202,27 +202,18 @@ void CheckImpls(const Module& module, const Device& device, Diagnostics& diagnos
             .notes.push_back(DeclaredHere(tensor));
       }
     }
-    for (TensorId id : impl.flagged) {
-      const Tensor& tensor = module.tensors[id];
-      if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut) {
-        diagnostics
-            .Error(
-                DiagnosticKind::Impl, impl.range,
-                fmt::format("`flagged` names `%{}`, which is both read and written; only an `in` "
-                            "or `out` parameter can be flagged",
-                            tensor.name))
-            .notes.push_back(DeclaredHere(tensor));
-      }
-    }
-    for (TensorId id : impl.phased) {
-      const Tensor& tensor = module.tensors[id];
-      if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut) {
-        diagnostics
-            .Error(DiagnosticKind::Impl, impl.range,
-                   fmt::format("`phased` names `%{}`, which is both read and written; only an `in` "
-                               "or `out` parameter can be phased",
-                               tensor.name))
-            .notes.push_back(DeclaredHere(tensor));
+    for (const auto& [word, operands] :
+         {std::pair("flagged", &impl.flagged), {"phased", &impl.phased}}) {
+      for (TensorId id : *operands) {
+        const Tensor& tensor = module.tensors[id];
+        if (tensor.kind != TensorKind::Param || tensor.access == Access::InOut) {
+          diagnostics
+              .Error(DiagnosticKind::Impl, impl.range,
+                     fmt::format("`{0}` names `%{1}`, which is both read and written; only an `in` "
+                                 "or `out` parameter can be {0}",
+                                 word, tensor.name))
+              .notes.push_back(DeclaredHere(tensor));
+        }
       }
     }
     CheckFetched(module, impl, diagnostics);

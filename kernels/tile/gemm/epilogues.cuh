@@ -66,20 +66,9 @@ struct send : EpilogueBase {
   template <class Args>
   static constexpr bool kReadsPlain = false;
 
-  /// To the rank behind the own one and so on, in bytes; the own one is the last.
-  template <int ranks>
-  struct Distances {
-    i64 to[ranks];
-  };
   template <int run, class Args>
   static ETC_DEVICE auto Operand(const Args& args, i64, i64) {
-    constexpr int ranks = int(Args::y_0);
-    Distances<ranks> distances;
-#pragma unroll
-    for (int i = 0; i < ranks; ++i) {
-      distances.to[i] = args.dims.peers.template DistanceBehind<ranks>(i);
-    }
-    return distances;
+    return args.dims.peers.template DistancesBehind<int(Args::y_0)>();
   }
   template <class Args, int run, class T>
   static ETC_DEVICE void Apply(const Args& args, i64 b, i64 n, const float (&sums)[1][run],

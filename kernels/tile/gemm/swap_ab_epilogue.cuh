@@ -82,11 +82,7 @@ class SwapAbEpilogue {
                               int p, const float (&sums)[kEndColumns / 2]) {
     constexpr int ranks = int(Args::y_0) / Shape::kSplitK;
     const auto& peers = args.dims.peers;
-    i64 distances[ranks];
-#pragma unroll
-    for (int i = 0; i < ranks; ++i) {
-      distances[i] = peers.template DistanceBehind<ranks>(i);
-    }
+    const auto distances = peers.template DistancesBehind<ranks>();
     u32 stage = x.Last();
     int lane = Opaque(consumer.lane);
     int first = Shape::PairInBlock(consumer) * 16 + lane / 4;
@@ -110,7 +106,7 @@ class SwapAbEpilogue {
         Vec4 words = LoadShared(stage + SentPlace(column, row));
         i64 at = (part + b) * Shape::kOutputs + n;
 #pragma unroll
-        for (i64 distance : distances) {
+        for (i64 distance : distances.to) {
           StoreSums(peers.Moved(args.y.own, distance), at, words);
         }
       }

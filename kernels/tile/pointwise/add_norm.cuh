@@ -111,16 +111,12 @@ struct AddNorm {
         words = {from.Missing(), from.Missing(), from.Missing(), from.Missing()};
       }
     });
-    bool missing;
-    do {
-      missing = false;
-      ForRounds<kDepth>(consumer, [&](int round, int k) {
+    AwaitRow<kDepth>(consumer, [&](int round, int k, bool& missing) {
 #pragma unroll
-        for (int p = 0; p < kSplitK; ++p) {
-          missing |= from.FetchMissing(partials[round][p], from.Word(u32(p * stride + row + k)));
-        }
-      });
-    } while (AnyLane(missing));
+      for (int p = 0; p < kSplitK; ++p) {
+        missing |= from.FetchMissing(partials[round][p], from.Word(u32(p * stride + row + k)));
+      }
+    });
     ForRounds<kDepth>(consumer, [&](int round, int) {
 #pragma unroll
       for (Vec4& words : partials[round]) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arch/common/math.cuh"
+#include "arch/sm90/flagged.cuh"
 #include "arch/sm90/memory.cuh"
 #include "engine/options.cuh"
 #include "engine/roles.cuh"
@@ -34,6 +35,18 @@ ETC_DEVICE void ForRounds(const Consumer& consumer, Body body) {
       body(round, k);
     }
   }
+}
+
+/// Waits for all words of a row: calls fetch(round, k, missing), which sets `missing` where a word
+/// was, until none is. All that is missing is fetched again together: a wait for each run would
+/// cost a way to L2 for each.
+template <int depth, class Fetch>
+ETC_DEVICE void AwaitRow(const Consumer& consumer, Fetch fetch) {
+  bool missing;
+  do {
+    missing = false;
+    ForRounds<depth>(consumer, [&](int round, int k) { fetch(round, k, missing); });
+  } while (AnyLane(missing));
 }
 
 /// Sums over all consumer threads, through scratch, of which two halves are used by turns: one

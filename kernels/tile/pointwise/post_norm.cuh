@@ -54,19 +54,22 @@ struct PostNorm {
       }
     });
     if constexpr (kPhased) {
-      Row::Await(consumer, parts);
+      AwaitRow<kDepth>(consumer, [&](int round, int, bool& missing) {
+#pragma unroll
+        for (auto& part : parts[round]) {
+          missing |= part.Fetch();
+        }
+      });
       ForRounds<kDepth>(
           consumer, [&](int round, int k) { olds[round] = ReadRunBehindWords(args.x, row + k); });
     }
-    Row::Norm(
+    PostNormRow<Config, kDepth>::Norm(
         consumer, sum_, olds, parts, post_norms, norms,
         [&](int k, const float(&values)[4]) { StoreRun(args.h, row + k, values); },
         [&](int k, const float(&values)[4]) { StoreRun(args.y, row + k, values); });
   }
 
  private:
-  using Row = PostNormRow<Config, kDepth>;
-
   SumOfAll sum_;
 };
 

@@ -17,21 +17,6 @@ struct PostNormRow {
   static constexpr int kRounds = kNormRounds<depth>;
   using Weights = ElementRun<const bf16*, 4>[kRounds];
 
-  /// Waits for all parts of a row.
-  template <int parts_count, class Part>
-  static ETC_DEVICE void Await(const Consumer& consumer, Part (&parts)[kRounds][parts_count]) {
-    bool missing;
-    do {
-      missing = false;
-      ForRounds<depth>(consumer, [&](int round, int) {
-#pragma unroll
-        for (Part& part : parts[round]) {
-          missing |= part.Fetch();
-        }
-      });
-    } while (AnyLane(missing));
-  }
-
   /// Waits for `olds` and `parts`, norms the sum of the parts, adds it to the old values, and norms
   /// that. Calls store_h(k, values) for each four of the second, and store_y(k, values) of the
   /// last.
@@ -39,19 +24,13 @@ struct PostNormRow {
   static ETC_DEVICE void Norm(Consumer& consumer, SumOfAll& sum, Old (&olds)[kRounds],
                               Part (&parts)[kRounds][parts_count], const Weights& post_norms,
                               const Weights& norms, StoreH store_h, StoreY store_y) {
-    // All that is missing is fetched again together: a wait for each run would cost a way to L2 for
-    // each.
-    bool missing;
-    do {
-      missing = false;
-      ForRounds<depth>(consumer, [&](int round, int) {
-        missing |= olds[round].Fetch();
+    AwaitRow<depth>(consumer, [&](int round, int, bool& missing) {
+      missing |= olds[round].Fetch();
 #pragma unroll
-        for (int p = 0; p < parts_count; ++p) {
-          missing |= parts[round][p].Fetch();
-        }
-      });
-    } while (AnyLane(missing));
+      for (Part& part : parts[round]) {
+        missing |= part.Fetch();
+      }
+    });
     float values[kRounds][4] = {};
     float squares = 0;
     ForRounds<depth>(consumer, [&](int round, int) {

@@ -9,6 +9,7 @@
 
 #include "arch/common/types.cuh"
 #include "arch/sm90/memory.cuh"
+#include "engine/peers.cuh"
 #include "engine/roles.cuh"
 
 namespace etc {
@@ -55,19 +56,15 @@ struct SendSums {
 template <class Args>
 struct SlotsOfAll {
   static constexpr int kRanks = int(Args::slots_0);
-  i64 to[kRanks];
+  Peers::Distances<kRanks> distances;
   float* row;
 
   ETC_DEVICE SlotsOfAll(const Args& args, int b)
-      : row(args.slots.own + (args.dims.peers.rank * args.slots_1 + b) * Args::slots_2) {
-#pragma unroll
-    for (int i = 0; i < kRanks; ++i) {
-      to[i] = args.dims.peers.template DistanceBehind<kRanks>(i);
-    }
-  }
+      : distances(args.dims.peers.template DistancesBehind<kRanks>()),
+        row(args.slots.own + (args.dims.peers.rank * args.slots_1 + b) * Args::slots_2) {}
   ETC_DEVICE void Store(const Args& args, int i, Vec4 words) const {
 #pragma unroll
-    for (i64 distance : to) {
+    for (i64 distance : distances.to) {
       StoreGlobal(args.dims.peers.Moved(row + i, distance), words);
     }
   }

@@ -273,9 +273,7 @@ bool CanEmit(const Module& module, Arch arch, Diagnostics& diagnostics) {
         }
       } else if (const auto* event = std::get_if<EventDecl>(&module.nodes[id])) {
         const Event& declared = module.events[event->event];
-        if ((declared.realisation == Realisation::Counter ||
-             declared.realisation == Realisation::Shared) &&
-            !declared.first) {
+        if (HasCounters(declared.realisation) && !declared.first) {
           missing(module.RangeOf(id),
                   fmt::format("event `%{}` has no place among the counters; pass `realise-events` "
                               "gives it one",

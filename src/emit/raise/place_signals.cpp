@@ -35,8 +35,7 @@ void PlaceSignals(RaisedModule& raised) {
     }
     auto place = [&](const std::vector<EventRef>& refs, std::vector<RaisedSignal>& to) {
       for (const EventRef& ref : refs) {
-        Realisation via = module.events[ref.event].realisation;
-        if (via == Realisation::None || via == Realisation::Words) {
+        if (!HasCounters(module.events[ref.event].realisation)) {
           continue;  // the barrier behind the waits is enough, or the implementation looks at words
         }
         // Only the thread that waited for a tensor may read it.

@@ -27,7 +27,7 @@ void SizeMemory(const Module& module, RaisedKernel& raised) {
       (tensor.symmetric ? raised.symmetric : raised.buffers).push_back(std::move(place));
     } else if (const auto* counters = std::get_if<EventDecl>(&module.nodes[id])) {
       const Event& event = module.events[counters->event];
-      if (IsOfSm(event) || event.realisation == Realisation::Words) {
+      if (event.realisation != Realisation::Counter) {
         continue;
       }
       RaisedPlace place{event.first, 1, {}};
