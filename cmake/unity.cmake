@@ -1,7 +1,8 @@
 # Sanitizer builds compile several files of a room as one (CMAKE_UNITY_BUILD): most of what a file
 # takes is the headers that it shares with its neighbours. These files have a name for themselves
 # that a neighbour has as well, and stay apart. A new one costs time and nothing else:
-# scripts/test.sh builds file by file when a build of several fails.
+# scripts/test.sh builds the files of its target one by one.
+set(ETC_ONE_BY_ONE "" CACHE STRING "Targets whose files are compiled one by one all the same")
 if(NOT CMAKE_UNITY_BUILD)
   return()
 endif()
@@ -29,4 +30,7 @@ if(ETC_TESTS)
   etc_stay_apart(schedule_test range_dependences_test.cpp)
   etc_stay_apart(etc_mutation program_text.cpp rank_generator.cpp routing_generator.cpp slice_generator.cpp)
   set_target_properties(etc_fake_cuda oracle_test toolchain_test PROPERTIES UNITY_BUILD OFF)
+endif()
+if(ETC_ONE_BY_ONE)
+  set_target_properties(${ETC_ONE_BY_ONE} PROPERTIES UNITY_BUILD OFF)
 endif()

@@ -212,7 +212,7 @@ auto Aligned(isl_aff* first, isl_aff* second) {
   return of_forms(first, second);
 }
 
-template <Comparison comparison, isl_set* (*of_forms)(isl_aff*, isl_aff*)>
+template <AffComparison comparison, isl_set* (*of_forms)(isl_aff*, isl_aff*)>
 Set Compare(const PwAff& a, const PwAff& b, isl_set* (*of_pieces)(isl_pw_aff*, isl_pw_aff*)) {
   auto compare = [](isl_aff* first, isl_aff* second) {
     isl_basic_set* rows = CompareRows(comparison, first, second);
@@ -235,16 +235,16 @@ isl_pw_aff* Value(isl_aff* a, isl_aff* b) {
 }  // namespace
 
 Set Eq(const PwAff& a, const PwAff& b) {
-  return Compare<Comparison::Equal, isl_aff_eq_set>(a, b, isl_pw_aff_eq_set);
+  return Compare<AffComparison::Equal, isl_aff_eq_set>(a, b, isl_pw_aff_eq_set);
 }
 
 // As isl does, with the parameters of the smaller value first.
 Set Le(const PwAff& a, const PwAff& b) {
-  return Compare<Comparison::AtLeast, isl_aff_ge_set>(b, a, isl_pw_aff_ge_set);
+  return Compare<AffComparison::AtLeast, isl_aff_ge_set>(b, a, isl_pw_aff_ge_set);
 }
 
 Set Lt(const PwAff& a, const PwAff& b) {
-  return Compare<Comparison::Above, isl_aff_gt_set>(b, a, isl_pw_aff_gt_set);
+  return Compare<AffComparison::Above, isl_aff_gt_set>(b, a, isl_pw_aff_gt_set);
 }
 
 PwAff operator+(const PwAff& a, const PwAff& b) {

@@ -27,7 +27,7 @@ class FormComparison {
     Placement placement;
   };
 
-  FormComparison(Comparison comparison, isl_space* joined, Side a, Side b)
+  FormComparison(AffComparison comparison, isl_space* joined, Side a, Side b)
       : comparison_(comparison), joined_(joined), a_(std::move(a)), b_(std::move(b)) {}
 
   /// Null where a number takes more than a word.
@@ -43,10 +43,11 @@ class FormComparison {
     int64_t below = below_a;  // the difference
     if ((!is_one && __builtin_mul_overflow(below_a, below_b, &below)) ||
         !Add(a_, is_one ? 1 : below_b, row) || !Add(b_, is_one ? -1 : -below_a, row) ||
-        (comparison_ == Comparison::Above && __builtin_sub_overflow(row[0], below, row.data()))) {
+        (comparison_ == AffComparison::Above &&
+         __builtin_sub_overflow(row[0], below, row.data()))) {
       return nullptr;
     }
-    bool is_equal = comparison_ == Comparison::Equal;
+    bool is_equal = comparison_ == AffComparison::Equal;
     isl_basic_set* made =
         isl_basic_map_alloc_space(isl_space_copy(joined_), 0, is_equal ? 1 : 0, is_equal ? 0 : 1);
     if (made == nullptr) {
@@ -81,7 +82,7 @@ class FormComparison {
     return true;
   }
 
-  Comparison comparison_;
+  AffComparison comparison_;
   isl_space* joined_;
   Side a_;
   Side b_;
@@ -89,7 +90,7 @@ class FormComparison {
 
 }  // namespace
 
-isl_basic_set* CompareRows(Comparison comparison, isl_aff* a, isl_aff* b) {
+isl_basic_set* CompareRows(AffComparison comparison, isl_aff* a, isl_aff* b) {
   if (a == nullptr || b == nullptr || !IslRows::AreKnown() || isl_aff_dim(a, isl_dim_div) != 0 ||
       isl_aff_dim(b, isl_dim_div) != 0) {
     return nullptr;

@@ -26,8 +26,8 @@ isl_basic_set* JoinRows(isl_space* joined, isl_basic_set* a, const Placement& of
 /// What `isl_aff_eq_set`, `isl_aff_ge_set` and `isl_aff_gt_set` give for two forms over parameters
 /// alone, once they are brought to the parameters of the second and then the other ones of the
 /// first. Null where that is left to isl.
-enum class Comparison { Equal, AtLeast, Above };
-isl_basic_set* CompareRows(Comparison comparison, isl_aff* a, isl_aff* b);
+enum class AffComparison { Equal, AtLeast, Above };
+isl_basic_set* CompareRows(AffComparison comparison, isl_aff* a, isl_aff* b);
 
 /// A space with the parameters of the first one, and then the others of the second one.
 isl_space* Behind(isl_space* first, isl_space* second);
