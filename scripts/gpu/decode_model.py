@@ -15,6 +15,7 @@ PROGRAMS = {
     "qwen3_moe": EXAMPLES / "qwen3_moe.etir",
     "llama": EXAMPLES / "llama.etir",
     "mistral": EXAMPLES / "llama.etir",
+    "phi3": EXAMPLES / "llama.etir",
     "gemma3_text": EXAMPLES / "gemma3.etir",
 }
 
@@ -180,7 +181,7 @@ def window_of(config, layer):
     if is_gemma(config["model_type"]):
         is_global = (layer + 1) % config["sliding_window_pattern"] == 0
         return None if is_global else config["sliding_window"]
-    return config["sliding_window"] if config["model_type"] == "mistral" else None
+    return config["sliding_window"] if config["model_type"] in ("mistral", "phi3") else None
 
 
 def kv_width(config):

@@ -59,11 +59,10 @@ def parameters(model):
     if is_gemma(model.config.model_type):
         places = ("post_attention", "pre_feedforward", "post_feedforward")
         post_norms = {f"{place}_norm": f"{place}_layernorm" for place in places}
-    parts = {
-        "input_norm": "input_layernorm",
-        **post_norms,
-        **{f"{x}_proj": f"self_attn.{x}_proj" for x in "qkvo"},
-    }
+    parts = {"input_norm": "input_layernorm", **post_norms, "o_proj": "self_attn.o_proj"}
+    is_fused = hasattr(model.model.layers[0].self_attn, "qkv_proj")
+    if not is_fused:
+        parts.update({f"{x}_proj": f"self_attn.{x}_proj" for x in "qkv"})
     experts = {}
     if is_moe(model):
         parts.update(router="mlp.gate")
@@ -71,16 +70,17 @@ def parameters(model):
         experts = {"gate_proj": gate.contiguous(), "up_proj": up.contiguous()}
         experts["down_proj"] = stack(model, "mlp.experts", "down_proj")
     else:
-        parts.update({f"{x}_proj": f"mlp.{x}_proj" for x in ("up", "down")})
+        parts.update({f"{x}_proj": f"mlp.{x}_proj" for x in (("down",) if is_fused else ("up", "down"))})
     if hasattr(model.model.layers[0].mlp, "gate_proj"):
         parts.update(gate_proj="mlp.gate_proj")
     if hasattr(model.model.layers[0].self_attn, "q_norm"):
         parts.update(q_norm="self_attn.q_norm", k_norm="self_attn.k_norm")
     biases = {}
-    if model.model.layers[0].self_attn.q_proj.bias is not None:
+    if not is_fused and model.model.layers[0].self_attn.q_proj.bias is not None:
         biases = {f"{x}_bias": stack(model, f"self_attn.{x}_proj", "bias") for x in "qkv"}
     return {
         **{name: stack(model, part) for name, part in parts.items()},
+        **(fused_parts(model) if is_fused else {}),
         **experts,
         **biases,
         "embed": model.model.embed_tokens.weight.data,
@@ -88,6 +88,17 @@ def parameters(model):
         "lm_head": model.lm_head.weight.data,
         "inv_freq": inverse_frequencies(model.model.rotary_emb),
     }
+
+
+def fused_parts(model):
+    """The projections of weights that a module has as one."""
+    attention = model.model.layers[0].self_attn
+    q_rows = attention.o_proj.in_features
+    kv_rows = (attention.qkv_proj.out_features - q_rows) // 2
+    qkv = stack(model, "self_attn.qkv_proj").split([q_rows, kv_rows, kv_rows], dim=1)
+    gate_up = stack(model, "mlp.gate_up_proj").chunk(2, dim=1)
+    names = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
+    return {name: part.contiguous() for name, part in zip(names, (*qkv, *gate_up))}
 
 
 def inverse_frequencies(rotary):

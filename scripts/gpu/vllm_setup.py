@@ -9,7 +9,7 @@ import command
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {"qwen2": "qwen2", "qwen3": "qwen3", "qwen3_moe": "qwen3_moe", "llama": "llama",
-         "mistral": "llama"}  # of ir-examples
+         "mistral": "llama", "phi3": "llama"}  # of ir-examples
 ARRAYS = "k_cache,v_cache"
 EXPERT_ARRAYS = "gate_proj,up_proj,down_proj"  # of a mixture, packed layer by layer
 SEVERAL = ["-D", "several_tokens=true", "-D", "last_logits=true"]

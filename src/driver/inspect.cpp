@@ -162,6 +162,32 @@ class Inspection {
     return std::visit([](auto value) { return Json(value); }, constant.value);
   }
 
+  static std::string SourcesText(const manifest::Param& param) {
+    std::string text;
+    for (const manifest::Source& source : param.sources) {
+      text += fmt::format(" {} \"{}\"{}", text.empty() ? "from" : "or", source.name,
+                          runtime::RangesText(source));
+    }
+    return text;
+  }
+
+  /// As in the manifest.
+  static Json SourcesJson(const manifest::Param& param) {
+    Json json = Json::array();
+    for (const manifest::Source& source : param.sources) {
+      if (source.ranges.empty()) {
+        json.push_back(source.name);
+        continue;
+      }
+      Json ranges = Json::array();
+      for (const auto& range : source.ranges) {
+        ranges.push_back(range ? Json{range->first, range->end} : Json());
+      }
+      json.push_back({{"name", source.name}, {"ranges", std::move(ranges)}});
+    }
+    return json;
+  }
+
   std::string Text(const manifest::Graph& graph) const {
     std::string text = fmt::format("graph @{}\n", graph.name);
     for (const manifest::Dim& dim : graph.dims) {
@@ -176,10 +202,7 @@ class Inspection {
       std::string layout = LayoutText(param);
       text += fmt::format("  {:<5} %{}: {}{}{}{}\n", kAccess[param.access], param.name,
                           TypeText(graph, param), layout.empty() ? "" : " layout " + layout,
-                          values.empty() ? "" : ", values " + values,
-                          param.sources.empty()
-                              ? ""
-                              : fmt::format(" from \"{}\"", fmt::join(param.sources, "\" or \"")));
+                          values.empty() ? "" : ", values " + values, SourcesText(param));
     }
     for (const manifest::Kernel& kernel : graph.kernels) {
       std::string where = WhereText(graph, kernel);
@@ -291,7 +314,7 @@ class Inspection {
       json["distinct"] = param.distinct;
       json["monotone"] = param.monotone;
       if (!param.sources.empty()) {
-        json["sources"] = param.sources;
+        json["sources"] = SourcesJson(param);
       }
       params.push_back(std::move(json));
     }

@@ -118,6 +118,26 @@ class ManifestWriter {
     }
   }
 
+  Json Sources(const Tensor& tensor) {
+    features_.insert("sources");
+    Json out = Json::array();
+    for (const WeightSource& source : tensor.sources) {
+      if (source.ranges.empty()) {
+        out.push_back(source.name);
+        continue;
+      }
+      features_.insert("source_ranges");
+      Json ranges = Json::array();
+      for (const AxisRange& range : source.ranges) {
+        ranges.push_back(range.lo ? Json{EvaluateInt(module_, range.lo, {}).value(),
+                                         EvaluateInt(module_, range.hi, {}).value()}
+                                  : Json());
+      }
+      out.push_back({{"name", source.name}, {"ranges", std::move(ranges)}});
+    }
+    return out;
+  }
+
   Json Params(const RaisedKernel& kernel) {
     Json out = Json::array();
     for (TensorId id : kernel.kernel.params) {
@@ -167,8 +187,7 @@ class ManifestWriter {
         param["monotone"] = true;
       }
       if (!tensor.sources.empty()) {
-        features_.insert("sources");
-        param["sources"] = tensor.sources;
+        param["sources"] = Sources(tensor);
       }
       out.push_back(std::move(param));
     }

@@ -54,6 +54,19 @@ inline bool NamesExpr(const Symbol& symbol) {
 enum class TensorKind : uint8_t { Param, Buffer, Local };
 enum class Access : uint8_t { In, Out, InOut };
 
+/// `lo..hi` of an axis; both absent: `*`, all of it.
+struct AxisRange {
+  ExprId lo;
+  ExprId hi;
+};
+/// `"a.{l}.qkv.weight"[0..8, *]`: tensors of a checkpoint, by name. `{l}` stands for the index of a
+/// leading axis of the parameter.
+struct WeightSource {
+  std::string name;
+  std::vector<AxisRange> ranges;  // what is taken of the first axes of each; of others all
+  SourceRange range;
+};
+
 /// A tensor: dense, and row-major unless it has a tile. With a tile of A x B its last two axes are
 /// stored tile by tile: [..., n / A, k / B, n % A, k % B]. In a swizzled tile, whose rows have 32,
 /// 64 or 128 bytes, what has the byte a in the tile by rows stands at a ^ ((a >> 7 & m) << 4),
@@ -85,10 +98,8 @@ struct Tensor {
   std::vector<SymbolId> indices = {};  // names of an element's indices in the value range; else
                                        // absent ids, or empty where no axis has a name
   ExprId present = {};                 // Param: `if`, the condition under which there is one
-  /// Param of a graph: `from`, names of tensors in a checkpoint, of which the first that is there
-  /// counts;
-  /// `{l}` in a name stands for the index of a leading axis.
-  std::vector<std::string> sources = {};
+  /// Param of a graph: `from`, of which the first that a checkpoint has counts.
+  std::vector<WeightSource> sources = {};
   /// Param of a graph or a kernel: `array[n] of`, which makes each element of the first axis a
   /// tensor with an address of its own. In all else it is one tensor, stacked.
   bool array = false;

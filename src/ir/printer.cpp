@@ -285,10 +285,14 @@ class Printer {
                        Sources(tensor));
   }
 
-  static std::string Sources(const Tensor& tensor) {
+  std::string Sources(const Tensor& tensor) const {
     std::string text;
-    for (const std::string& source : tensor.sources) {
-      text += fmt::format(" {} \"{}\"", text.empty() ? "from" : "or", source);
+    for (const WeightSource& source : tensor.sources) {
+      text += fmt::format(" {} \"{}\"", text.empty() ? "from" : "or", source.name);
+      text += source.ranges.empty() ? "" : "[" + Listed(source.ranges, [&](const AxisRange& range) {
+                                             return range.lo ? text_.Interval(range.lo, range.hi)
+                                                             : std::string("*");
+                                           }) + "]";
     }
     return text;
   }

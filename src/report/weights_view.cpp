@@ -4,7 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "runtime/weights/plan.h"
 
@@ -42,22 +46,57 @@ std::string ProblemsText(const manifest::Param& param, const WeightPlan& plan) {
   return text + Rest(count, "problems");
 }
 
-std::string UnusedText(const WeightPlan& plan, const runtime::Checkpoint& checkpoint) {
-  std::set<const CheckpointTensor*> used;
+template <class Numbers, class Of>
+int64_t Product(const Numbers& numbers, Of of) {
+  return std::accumulate(numbers.begin(), numbers.end(), int64_t{1},
+                         [&](int64_t all, const auto& number) { return all * of(number); });
+}
+
+/// Elements of each tensor that parameters take, which take different ones or the same.
+std::map<const CheckpointTensor*, int64_t> TakenOf(const WeightPlan& plan) {
+  std::map<const CheckpointTensor*, int64_t> elements;
+  std::set<std::pair<const CheckpointTensor*, std::vector<std::pair<int64_t, int64_t>>>> counted;
   for (const ParamWeights& weights : plan.params) {
-    used.insert(weights.parts.begin(), weights.parts.end());
-  }
-  std::string text;
-  size_t count = 0;
-  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
-    if (!used.contains(&tensor) && ++count <= kMostShown) {
-      text += fmt::format("    {}\n", tensor.name);
+    std::vector<std::pair<int64_t, int64_t>> ranges;
+    for (const auto& range : weights.taken) {
+      ranges.emplace_back(range.first, range.end);
+    }
+    for (const CheckpointTensor* tensor : weights.parts) {
+      if (counted.emplace(tensor, ranges).second) {
+        elements[tensor] +=
+            Product(ranges, [](const auto& range) { return range.second - range.first; });
+      }
     }
   }
-  return count == 0
-             ? ""
-             : fmt::format("  {} {} used by no complete parameter:\n{}{}", count,
-                           count == 1 ? "tensor is" : "tensors are", text, Rest(count, "tensors"));
+  return elements;
+}
+
+std::string TensorsText(const std::vector<std::string>& tensors, std::string_view what) {
+  if (tensors.empty()) {
+    return "";
+  }
+  std::string text = fmt::format("  {} {} {}:\n", tensors.size(),
+                                 tensors.size() == 1 ? "tensor is" : "tensors are", what);
+  for (size_t i = 0; i < std::min(tensors.size(), kMostShown); ++i) {
+    text += fmt::format("    {}\n", tensors[i]);
+  }
+  return text + Rest(tensors.size(), "tensors");
+}
+
+std::string UnusedText(const WeightPlan& plan, const runtime::Checkpoint& checkpoint) {
+  const auto taken = TakenOf(plan);
+  std::vector<std::string> unused, used_in_part;
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
+    const int64_t all = Product(tensor.shape, [](int64_t extent) { return extent; });
+    const auto found = taken.find(&tensor);
+    if (found == taken.end()) {
+      unused.push_back(tensor.name);
+    } else if (found->second < all) {
+      used_in_part.push_back(fmt::format("{}: {} of {} elements", tensor.name, found->second, all));
+    }
+  }
+  return TensorsText(used_in_part, "used in part") +
+         TensorsText(unused, "used by no complete parameter");
 }
 
 }  // namespace

@@ -52,6 +52,12 @@ constexpr Feature kFeatures[] = {
     {"swizzle", [](const Param& param) { return param.tile && param.tile->swizzle; }, nullptr},
     {"shared_parts", [](const Param& param) { return param.parts.has_value(); }, nullptr},
     {"sources", [](const Param& param) { return !param.sources.empty(); }, nullptr},
+    {"source_ranges",
+     [](const Param& param) {
+       return std::any_of(param.sources.begin(), param.sources.end(),
+                          [](const auto& source) { return !source.ranges.empty(); });
+     },
+     nullptr},
     {"where", nullptr, [](const Kernel& kernel) { return !kernel.where.empty(); }},
     {"launches", nullptr, [](const Kernel& kernel) { return !kernel.launches.empty(); }},
     {"repeats", nullptr, HasRepeat},

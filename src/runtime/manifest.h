@@ -70,6 +70,22 @@ struct Tile {
   bool operator==(const Tile&) const = default;
 };
 
+/// Tensors of a checkpoint. Their name has places, `{l}`, for the indices of the leading axes of
+/// the parameter.
+struct Source {
+  struct Range {
+    int64_t first = 0;
+    int64_t end = 0;  // behind the last
+
+    bool operator==(const Range&) const = default;
+  };
+  std::string name;
+  /// What is taken of the first axes of each; absent, and of others: all.
+  std::vector<std::optional<Range>> ranges;
+
+  bool operator==(const Source&) const = default;
+};
+
 struct Param {
   std::string name;
   etc_access access = ETC_IN;
@@ -83,9 +99,7 @@ struct Param {
   bool array = false;            // each element of the first axis has an address of its own
   std::optional<int64_t> shard;  // the axis of which each rank has a part
   std::optional<Expr> parts;     // of that axis, where ranks share them; else one for each rank
-  /// Names of tensors in a checkpoint, of which the first that is there counts. A name has places,
-  /// `{l}`, for the indices of the leading axes.
-  std::vector<std::string> sources;
+  std::vector<Source> sources;   // of which the first that a checkpoint has counts
 };
 
 /// The kernel holds for values of the dim from min to max, both included.

@@ -193,6 +193,15 @@ std::string ToText(const Expr& expr, const std::vector<manifest::Dim>& dims) {
   return Print(expr, dims, 0);
 }
 
+std::string RangesText(const manifest::Source& source) {
+  std::string text;
+  for (const auto& range : source.ranges) {
+    text += text.empty() ? "[" : ", ";
+    text += range ? Cat(range->first, "..", range->end) : "*";
+  }
+  return text.empty() ? text : text + "]";
+}
+
 bool NamesDim(const Expr& expr) {
   return expr.kind == Expr::Kind::Dim || std::any_of(expr.args.begin(), expr.args.end(), NamesDim);
 }

@@ -175,13 +175,43 @@ Status ReadLayout(const JsonObject& object, Param* param) {
   return layout.CheckKeys();
 }
 
+Status ReadRange(const JsonValue& value, std::optional<manifest::Source::Range>* range) {
+  if (value.kind == JsonValue::Kind::Null) {
+    return {};
+  }
+  std::vector<int64_t> bounds;
+  ETC_RETURN_IF_BAD(ReadEach(value, [&](const JsonValue& bound) {
+    const int64_t least = bounds.empty() ? 0 : bounds.back();
+    return ReadWithin(bound, least, INT64_MAX, &bounds.emplace_back());
+  }));
+  if (bounds.size() != 2) {
+    return Bad(value, Cat("has ", bounds.size(), " bounds, but must have 2"));
+  }
+  *range = {bounds[0], bounds[1]};
+  return {};
+}
+
+/// A name, or `{"name": …, "ranges": [[0, 8], null]}`.
+Status ReadSource(const JsonValue& value, manifest::Source* source) {
+  if (value.kind != JsonValue::Kind::Object) {
+    return Read(value, &source->name);
+  }
+  JsonObject object;
+  ETC_RETURN_IF_BAD(JsonObject::Open(value, &object));
+  ETC_RETURN_IF_BAD(object.Get("name", &source->name));
+  ETC_RETURN_IF_BAD(object.ForEach("ranges", [&](const JsonValue& range) {
+    return ReadRange(range, &source->ranges.emplace_back());
+  }));
+  return object.CheckKeys();
+}
+
 Status ReadSources(const JsonObject& object, Param* param) {
   const JsonValue* value = object.Find("sources");
   if (value == nullptr) {
     return {};
   }
   ETC_RETURN_IF_BAD(ReadEach(*value, [&](const JsonValue& source) {
-    return Read(source, &param->sources.emplace_back());
+    return ReadSource(source, &param->sources.emplace_back());
   }));
   return param->access == ETC_IN ? Status{} : Bad(*value, "is given, but the parameter is written");
 }

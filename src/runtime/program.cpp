@@ -27,6 +27,14 @@ std::string WhereText(const manifest::Kernel& kernel, const manifest::Graph& gra
   return text;
 }
 
+void PointTo(const std::vector<std::vector<std::string>>& texts,
+             std::vector<std::vector<const char*>>* pointers) {
+  for (const std::vector<std::string>& of_one : texts) {
+    std::transform(of_one.begin(), of_one.end(), std::back_inserter(pointers->emplace_back()),
+                   [](const std::string& text) { return text.c_str(); });
+  }
+}
+
 /// Whether a file may be an artifact, or of one the manifest or the binary, before all of it is
 /// read.
 Status CheckBegin(const std::string& path, std::string_view begin) {
@@ -138,19 +146,18 @@ void Program::WriteTexts() {
         extents.push_back(ToText(extent, graph.dims));
       }
       std::vector<const char*>& sources = texts_[i].source_pointers.emplace_back();
-      for (const std::string& source : param.sources) {
-        sources.push_back(source.c_str());
+      std::vector<std::string>& ranges = texts_[i].source_ranges.emplace_back();
+      for (const manifest::Source& source : param.sources) {
+        sources.push_back(source.name.c_str());
+        ranges.push_back(RangesText(source));
       }
       auto& values = texts_[i].values.emplace_back();
       if (param.values) {
         values = {ToText(param.values->min, graph.dims), ToText(param.values->max, graph.dims)};
       }
     }
-    for (const std::vector<std::string>& extents : texts_[i].extents) {
-      std::vector<const char*>& pointers = texts_[i].extent_pointers.emplace_back();
-      std::transform(extents.begin(), extents.end(), std::back_inserter(pointers),
-                     [](const std::string& extent) { return extent.c_str(); });
-    }
+    PointTo(texts_[i].extents, &texts_[i].extent_pointers);
+    PointTo(texts_[i].source_ranges, &texts_[i].range_pointers);
     for (const manifest::Kernel& kernel : graph.kernels) {
       texts_[i].where.push_back(WhereText(kernel, graph));
       texts_[i].entries.push_back(EntryNames(kernel));

@@ -18,6 +18,8 @@ struct GraphText {
   std::vector<std::vector<std::string>> extents;            // of each param
   std::vector<std::vector<const char*>> extent_pointers;    // into extents
   std::vector<std::vector<const char*>> source_pointers;    // of each param, into the manifest
+  std::vector<std::vector<std::string>> source_ranges;      // of each param
+  std::vector<std::vector<const char*>> range_pointers;     // into source_ranges
   std::vector<std::pair<std::string, std::string>> values;  // bounds of each param, or empty
   std::vector<std::string> where;                           // of each kernel
   std::vector<std::vector<std::string>> entries;            // of each kernel

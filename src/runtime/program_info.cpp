@@ -123,6 +123,7 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
     ETC_RETURN_IF_BAD(Pick(found->params, index, "parameter", &param));
     const auto& extents = program->program->text(*found).extent_pointers;
     const auto& sources = program->program->text(*found).source_pointers;
+    const auto& ranges = program->program->text(*found).range_pointers;
     const auto& values = program->program->text(*found).values[static_cast<size_t>(index)];
     return GiveSized("info",
                      etc_param_info{0,
@@ -145,7 +146,8 @@ etc_status etc_program_param(const etc_program* program, const char* graph, int3
                                     sources[static_cast<size_t>(index)].data(),
                                     Count(param->sources.size()),
                                     param->shard ? 1 : 0,
-                                    static_cast<int32_t>(param->shard.value_or(0))},
+                                    static_cast<int32_t>(param->shard.value_or(0)),
+                                    ranges[static_cast<size_t>(index)].data()},
                      info);
   });
 }

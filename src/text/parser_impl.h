@@ -171,6 +171,7 @@ class Parser {
   TensorId Param(bool conditional, bool of_launch);
   ExprId OptionalArray(const Token& name, std::vector<Token>& names, bool of_launch);
   void Sources(Tensor& tensor);
+  WeightSource OneSource();
   SymbolId ScalarParam();
   /// With `names`, axes may have them, as in `[t: n]`.
   Tensor Type(const Token& name, TensorKind kind, std::vector<Token>* names = nullptr);

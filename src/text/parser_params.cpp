@@ -125,9 +125,32 @@ TensorId Parser::Param(bool conditional, bool of_launch) {
 
 /// `from "lm_head.weight" or "embed.weight"`, or nothing.
 void Parser::Sources(Tensor& tensor) {
-  if (Accept(TokenKind::KeywordFrom)) {
-    tensor.sources = Strings();
+  if (!Accept(TokenKind::KeywordFrom)) {
+    return;
   }
+  tensor.sources.push_back(OneSource());
+  while (AtWord("or")) {
+    Take();
+    tensor.sources.push_back(OneSource());
+  }
+}
+
+/// `"qkv.{l}.weight"[0..8, *]`.
+WeightSource Parser::OneSource() {
+  const uint32_t begin = Here();
+  WeightSource source;
+  source.name = Expect(TokenKind::String).text;
+  if (Accept(TokenKind::LeftBracket)) {
+    List(TokenKind::RightBracket, [&] {
+      AxisRange range;
+      if (!Accept(TokenKind::Star)) {
+        std::tie(range.lo, range.hi) = Interval();
+      }
+      source.ranges.push_back(range);
+    });
+  }
+  source.range = RangeFrom(begin);
+  return source;
 }
 
 std::vector<TensorId> Parser::Params(std::vector<SymbolId>* scalars, bool conditional,

@@ -42,7 +42,7 @@ class GraphChecks {
     for (TensorId param : params) {
       CheckTensor(module_, module_.tensors[param], exprs_, diagnostics_);
       CheckArray(module_, module_.tensors[param], diagnostics_);
-      CheckSources(module_, module_.tensors[param], diagnostics_);
+      CheckSources(module_, module_.tensors[param], exprs_, diagnostics_);
     }
   }
 

@@ -11,6 +11,7 @@
 #include "ir/evaluate.h"
 #include "ir/passed_tensors.h"
 #include "ir/printer.h"
+#include "ir/shard.h"
 
 namespace etc {
 namespace {
@@ -40,26 +41,81 @@ std::optional<std::vector<std::string_view>> PlacesOf(std::string_view source) {
   return places;
 }
 
-void CheckName(const Tensor& param, const std::string& source, Diagnostics& diagnostics) {
+/// How many indices the name has; nothing where it cannot be one.
+std::optional<size_t> CheckName(const Tensor& param, const WeightSource& source,
+                                Diagnostics& diagnostics) {
   auto error = [&](std::string_view what) {
     diagnostics.Error(DiagnosticKind::Source, param.range,
-                      fmt::format("`%{}` is from \"{}\", {}", param.name, source, what));
+                      fmt::format("`%{}` is from \"{}\", {}", param.name, source.name, what));
+    return std::nullopt;
   };
-  auto places = PlacesOf(source);
+  auto places = PlacesOf(source.name);
   size_t leading = param.shape.size() - std::min(param.tile.size(), param.shape.size());
-  if (source.empty()) {
-    error("but a tensor of a checkpoint has a name");
-  } else if (!places) {
-    error("but braces hold the name of an index, as in `{l}`");
-  } else if (places->size() > leading) {
-    error(fmt::format("whose indices are {}, but the axes{} are {}", places->size(),
-                      param.tile.empty() ? "" : " in front of those of its tiles", leading));
+  if (source.name.empty()) {
+    return error("but a tensor of a checkpoint has a name");
+  }
+  if (!places) {
+    return error("but braces hold the name of an index, as in `{l}`");
+  }
+  if (places->size() > leading) {
+    return error(fmt::format("whose indices are {}, but the axes{} are {}", places->size(),
+                             param.tile.empty() ? "" : " in front of those of its tiles", leading));
+  }
+  return places->size();
+}
+
+/// A range of a tensor has as many elements as all ranks together have of the parameter's axis.
+void CheckRange(const Module& module, const Tensor& param, const WeightSource& source, size_t axis,
+                const AxisRange& range, ExprChecker& exprs, Diagnostics& diagnostics) {
+  const std::string what = fmt::format("the range of \"{}\"", source.name);
+  for (ExprId bound : {range.lo, range.hi}) {
+    if (!exprs.CheckClosed(bound, false, what, DiagnosticKind::Source)) {
+      return;
+    }
+    exprs.ExpectInt(bound, what);
+  }
+  const ExprId extent = param.shard == axis ? WholeExtent(module, param) : param.shape[axis];
+  auto lo = EvaluateInt(module, range.lo, {}), hi = EvaluateInt(module, range.hi, {});
+  auto elements = EvaluateInt(module, extent, {});
+  if (!lo || !hi || !elements) {
+    return;  // said elsewhere
+  }
+  auto error = [&](std::string_view why) {
+    diagnostics.Error(
+        DiagnosticKind::Source, module.RangeOf(range.lo),
+        fmt::format("`%{}` takes {} .. {} of \"{}\", {}", param.name, *lo, *hi, source.name, why));
+  };
+  if (*lo < 0) {
+    error("whose axes begin at 0");
+  } else if (*hi - *lo != *elements) {
+    error(fmt::format("{} elements for its axis {}, which has {}", *hi - *lo, axis, *elements));
+  }
+}
+
+void CheckSource(const Module& module, const Tensor& param, const WeightSource& source,
+                 ExprChecker& exprs, Diagnostics& diagnostics) {
+  auto places = CheckName(param, source, diagnostics);
+  if (!places) {
+    return;
+  }
+  if (source.ranges.size() > param.shape.size() - *places) {
+    diagnostics.Error(
+        DiagnosticKind::Source, source.range,
+        fmt::format("`%{}` has {} axes in each tensor \"{}\", but the ranges are {}", param.name,
+                    param.shape.size() - *places, source.name, source.ranges.size()));
+    return;
+  }
+  for (size_t i = 0; i < source.ranges.size(); ++i) {
+    if (source.ranges[i].lo) {
+      CheckRange(module, param, source, *places + i, source.ranges[i], exprs, diagnostics);
+    }
   }
 }
 
 }  // namespace
 
-void CheckSources(const Module& module, const Tensor& param, Diagnostics& diagnostics) {
+void CheckSources(const Module& module, const Tensor& param, ExprChecker& exprs,
+                  Diagnostics& diagnostics) {
   if (param.sources.empty()) {
     return;
   }
@@ -76,8 +132,8 @@ void CheckSources(const Module& module, const Tensor& param, Diagnostics& diagno
                       param.name, Print(module, extent)));
     }
   }
-  for (const std::string& source : param.sources) {
-    CheckName(param, source, diagnostics);
+  for (const WeightSource& source : param.sources) {
+    CheckSource(module, param, source, exprs, diagnostics);
   }
 }
 

@@ -5,7 +5,6 @@ import ctypes
 import json
 import os
 import pickle
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python"))
 
 import etcrt  # noqa: E402
 from etcrt.ranks import Ranks  # noqa: E402
+from safetensors_file import safetensors  # noqa: E402
 
 SCALE = """etir 1;
 dim n in 1..64;
@@ -60,16 +60,6 @@ graph @copies(%w: f32[shard 2 in 2, 8] from "w", %y: out f32[shard 32]) { call @
 """
 
 
-def safetensors(tensors):
-    header, data = {}, b""
-    for name, array in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(array.shape),
-                        "data_offsets": [len(data), len(data) + array.nbytes]}
-        data += array.tobytes()
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data
-
-
 class ProgramTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -100,7 +90,7 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(self.program.graphs(), ["scale_rows"])
         self.assertEqual(self.program.dims(), {"n": (1, 64, 1)})
         self.assertEqual(self.program.params()["w"],
-                         etcrt.Param("in", "f32", ("2", "8"), 0, ("w.{i}",)))
+                         etcrt.Param("in", "f32", ("2", "8"), 0, ("w.{i}",), None, ((),)))
         self.assertEqual(self.program.constants(), {"factor": 3.0})
 
     def test_ranks_share_parts_of_a_checkpoint(self):
@@ -160,6 +150,15 @@ class ProgramTest(unittest.TestCase):
         with self.assertRaises(etcrt.Error) as raised:
             etcrt.Runtime(self.program).profile()
         self.assertEqual(raised.exception.status, etcrt.Status.NOT_FOUND)
+
+    def test_ranges_of_tensors_are_described(self):
+        (self.path / "joined.etir").write_text(SCALE.replace(
+            'from "w.{i}"', 'from "w.{i}" or "joined.{i}.weight"[8..16] or "{i}"[*]'))
+        subprocess.run([os.environ["ETC"], "compile", self.path / "joined.etir", "--arch", "host",
+                        "-o", self.path / "joined.etca"], check=True)
+        w = etcrt.Program(self.path / "joined.etca").params()["w"]
+        self.assertEqual(w.sources, ("w.{i}", "joined.{i}.weight", "{i}"))
+        self.assertEqual(w.source_ranges, ((), ((8, 16),), (None,)))
 
     def test_launch_with_weights(self):
         x = np.random.default_rng(3).random((3, 8), dtype=np.float32)

@@ -81,8 +81,9 @@ class CachesTest(unittest.TestCase):
             caches_of([], [2, 64, 8])
 
 
-def param(*extents, sources, array=0):
-    return SimpleNamespace(extents=tuple(map(str, extents)), sources=sources, array=array)
+def param(*extents, sources, array=0, ranges=None):
+    return SimpleNamespace(extents=tuple(map(str, extents)), sources=sources, array=array,
+                           source_ranges=ranges or ((),) * len(sources))
 
 
 class WeightsTest(unittest.TestCase):
@@ -125,6 +126,17 @@ class WeightsTest(unittest.TestCase):
         self.assertEqual([t.ravel()[0] for t in bound["w"]], [1000, 1100])
         self.assertEqual([t.data_ptr() for t in bound["norm"]],
                          [self.tensors[f"l.{i}.norm.weight"].data_ptr() for i in range(2)])
+
+    def test_a_range_of_a_tensor_of_the_checkpoint(self):
+        program = self.Program(
+            w=param(2, 4, 1, sources=("l.{i}.x.weight", "l.{i}.qkv.weight"), ranges=((), ((5, 9),))),
+            all=param(2, 10, 1, sources=("l.{i}.qkv.weight",), ranges=((None,),)),
+            norm=param(2, 2, sources=("l.{i}.norm.weight",), ranges=(((1, 3),),), array=2))
+        bound = self.bound(program)
+        self.assertEqual(bound["w"].ravel().tolist(),
+                         [1005, 1006, 1007, 1008, 1105, 1106, 1107, 1108])
+        self.assertEqual(bound["all"].shape, (2, 10, 1))
+        self.assertEqual([t.tolist() for t in bound["norm"]], [[2, 3], [5, 6]])
 
     def test_padded_and_tied_embeddings_are_packed_once(self):
         program = self.Program(embed=param(9, 1, sources=("embed.weight",)),

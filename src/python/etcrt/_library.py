@@ -152,6 +152,7 @@ class ParamInfo(ctypes.Structure):
         ("source_count", ctypes.c_int32),
         ("has_shard", ctypes.c_int32),
         ("shard", ctypes.c_int32),
+        ("source_ranges", ctypes.POINTER(ctypes.c_char_p)),
     ]
 
 

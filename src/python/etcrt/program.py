@@ -20,7 +20,8 @@ class Tile(NamedTuple):
 class Param(NamedTuple):
     """A parameter: `extents` as text, one for each axis. `array`: of an array of tensors, how many
     it has, which is the first extent; else 0. `sources`: what it is called in a checkpoint. `shard`:
-    the axis of which each rank has a part (`Program.part`), if there is one."""
+    the axis of which each rank has a part (`Program.part`), if there is one. `source_ranges`: of each
+    source what is taken of the first axes of each tensor, with None for all of an axis."""
 
     access: str
     dtype: str
@@ -28,6 +29,13 @@ class Param(NamedTuple):
     array: int = 0
     sources: Tuple[str, ...] = ()
     shard: Optional[int] = None
+    source_ranges: Tuple[Tuple[Optional[Tuple[int, int]], ...], ...] = ()
+
+
+def _ranges(text: str) -> Tuple[Optional[Tuple[int, int]], ...]:
+    """Of `[0..3072, *]` ((0, 3072), None)."""
+    bounds = [part.split("..") for part in text.strip("[]").split(", ") if part]
+    return tuple((int(part[0]), int(part[1])) if len(part) == 2 else None for part in bounds)
 
 
 def _seen_in_tiles(tensor: Any, tile: Tile) -> Any:
@@ -116,9 +124,11 @@ class Program:
             call("etc_program_param", self.handle, encoded(graph), index, ctypes.byref(info))
             extents = tuple(info.extents[axis].decode() for axis in range(info.rank))
             sources = tuple(info.sources[i].decode() for i in range(info.source_count))
+            ranges = tuple(_ranges(info.source_ranges[i].decode())
+                           for i in range(info.source_count))
             params[info.name.decode()] = Param(ACCESS[info.access], DTYPES[info.dtype], extents,
                                                info.array, sources,
-                                               info.shard if info.has_shard else None)
+                                               info.shard if info.has_shard else None, ranges)
         return params
 
     def part(self, name: str, rank: int, ranks: int,

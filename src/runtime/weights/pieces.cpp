@@ -31,7 +31,13 @@ void ForEachRun(const ParamWeights& weights, int64_t first, int64_t all, Take ta
     const int64_t element = first + behind;
     const int64_t inside = element % runs.length;
     const int64_t elements = std::min(runs.length - inside, all - behind);
-    take(runs.offset + element / runs.length * runs.stride + inside, elements, behind);
+    int64_t from = runs.offset + inside;
+    int64_t run = element / runs.length;
+    for (const PartRuns::Loop& loop : runs.loops) {
+      from += run % loop.count * loop.stride;
+      run /= loop.count;
+    }
+    take(from, elements, behind);
     behind += elements;
   }
 }

@@ -10,10 +10,12 @@
 namespace etc::runtime {
 namespace {
 
-std::string ShapeText(const std::vector<int64_t>& shape, size_t first) {
+using manifest::Source;
+
+std::string ShapeText(const std::vector<int64_t>& shape) {
   std::string text = "[";
-  for (size_t i = first; i < shape.size(); ++i) {
-    text += Cat(i == first ? "" : ", ", shape[i]);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    text += Cat(i == 0 ? "" : ", ", shape[i]);
   }
   return text + "]";
 }
@@ -56,22 +58,26 @@ class Planner {
     if (!TakeShape() || !CountParts()) {
       return;
     }
-    const std::string& source = ChooseSource();
+    const Source& source = ChooseSource();
     if (!checkpoint_.untied_by().empty() && IsOfAnother(source)) {
       Problem(Cat("tensor `", FirstName(param_.sources.front()), "` is missing, and `",
                   checkpoint_.untied_by(), "` says that `", FirstName(source),
                   "` does not stand for it: `tie_word_embeddings` is false"));
       return;
     }
-    const size_t places = PlacesOf(source).size();
+    const size_t places = PlacesOf(source.name).size();
     if (places > param_.shape.size() - (param_.tile ? 2 : 0)) {
-      Problem(Cat("`", source, "` has ", places, " indices, too many for the rank ",
+      Problem(Cat("`", source.name, "` has ", places, " indices, too many for the rank ",
                   param_.shape.size()));
       return;
     }
-    TakeRuns(places);
-    const bool is_whole = TakeParts(source, places);
+    TakeWhole();
+    if (!TakeRanges(source, places)) {
+      return;
+    }
+    const bool is_whole = TakeParts(source.name, places);
     if (is_whole) {
+      TakeRuns(places);
       FindSame();
       plan_.params.push_back(std::move(weights_));
     }
@@ -126,12 +132,12 @@ class Planner {
   }
 
   /// In the checkpoint.
-  std::string FirstName(const std::string& source) const {
-    return prefix_ + FillName(source, std::vector<int64_t>(PlacesOf(source).size()));
+  std::string FirstName(const Source& source) const {
+    return prefix_ + FillName(source.name, std::vector<int64_t>(PlacesOf(source.name).size()));
   }
 
   /// Whether the parameter borrows the tensor of another one, as a head does with tied embeddings.
-  bool IsOfAnother(const std::string& source) const {
+  bool IsOfAnother(const Source& source) const {
     const auto owns = [&](const manifest::Param& param) {
       return !param.sources.empty() && param.sources.front() == source;
     };
@@ -139,8 +145,8 @@ class Planner {
   }
 
   /// The first name whose first tensor is there; the first of all where none is.
-  const std::string& ChooseSource() const {
-    for (const std::string& source : param_.sources) {
+  const Source& ChooseSource() const {
+    for (const Source& source : param_.sources) {
       if (checkpoint_.Find(FirstName(source)) != nullptr) {
         return source;
       }
@@ -168,20 +174,75 @@ class Planner {
     return is_whole;
   }
 
-  /// Of a parameter of which ranks have parts.
-  void TakeRuns(size_t places) {
+  void TakeWhole() {
     whole_ = weights_.shape;
-    if (cut_ == 1) {
+    if (cut_ > 1) {
+      whole_[static_cast<size_t>(*param_.shard)] *= cut_;
+    }
+  }
+
+  /// Those of the axes behind `places`.
+  bool TakeRanges(const Source& source, size_t places) {
+    ranges_ = source.ranges;
+    ranges_.resize(std::max(ranges_.size(), whole_.size() - places));
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      const int64_t extent = places + i < whole_.size() ? whole_[places + i] : 0;
+      if (ranges_[i] && ranges_[i]->end - ranges_[i]->first != extent) {
+        Problem(Cat("`", source.name, "` has a range of ", ranges_[i]->end - ranges_[i]->first,
+                    " elements for an axis of ", extent));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool HasShape(const CheckpointTensor& tensor, size_t places) const {
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      if (i >= whole_.size() - places || (ranges_[i] ? tensor.shape[i] < ranges_[i]->end
+                                                     : tensor.shape[i] != whole_[places + i])) {
+        return false;
+      }
+    }
+    return tensor.shape.size() == whole_.size() - places;
+  }
+
+  /// `[8, 64]`, `[at least 12, 64]`
+  std::string NeededShape(size_t places) const {
+    std::string text;
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      text += i == 0 ? "[" : ", ";
+      text += ranges_[i] ? Cat("at least ", ranges_[i]->end) : Cat(whole_[places + i]);
+    }
+    return text.empty() ? "[]" : text + "]";
+  }
+
+  /// Of the parts, which have one shape.
+  void TakeRuns(size_t places) {
+    if (weights_.parts.empty()) {
       return;
     }
-    const auto axis = static_cast<size_t>(*param_.shard);
-    whole_[axis] *= cut_;
-    if (axis < places) {
-      return;  // the places in a name are those of all ranks: see TakeParts
+    const std::vector<int64_t>& tensor = weights_.parts.front()->shape;
+    PartRuns runs{1, 0, {}};
+    int64_t stride = 1;
+    bool is_all = true;  // of the axes so far
+    weights_.taken.resize(tensor.size());
+    for (size_t i = tensor.size(); i-- > 0;) {
+      const size_t axis = places + i;
+      const int64_t elements = weights_.shape[axis];
+      weights_.taken[i] = ranges_[i].value_or(Source::Range{0, tensor[i]});
+      const int64_t before = param_.shard == static_cast<int64_t>(axis) ? own_ * elements : 0;
+      runs.offset += (weights_.taken[i].first + before) * stride;
+      if (is_all) {
+        runs.length *= elements;
+        is_all = elements == tensor[i];
+      } else {
+        runs.loops.push_back({elements, stride});
+      }
+      stride *= tensor[i];
     }
-    const int64_t length = std::accumulate(weights_.shape.begin() + *param_.shard,
-                                           weights_.shape.end(), int64_t{1}, std::multiplies<>());
-    weights_.runs = {length, own_ * length, cut_ * length};
+    if (!is_all) {
+      weights_.runs = std::move(runs);
+    }
   }
 
   bool TakePart(const std::string& name, size_t places) {
@@ -190,10 +251,15 @@ class Planner {
       Problem(Cat("tensor `", name, "` is missing"));
       return false;
     }
-    if (!std::equal(tensor->shape.begin(), tensor->shape.end(),
-                    whole_.begin() + static_cast<std::ptrdiff_t>(places), whole_.end())) {
-      Problem(Cat("tensor `", name, "` has the shape ", ShapeText(tensor->shape, 0),
-                  ", but must have ", ShapeText(whole_, places)));
+    if (!HasShape(*tensor, places)) {
+      Problem(Cat("tensor `", name, "` has the shape ", ShapeText(tensor->shape),
+                  ", but must have ", NeededShape(places)));
+      return false;
+    }
+    if (!weights_.parts.empty() && tensor->shape != weights_.parts.front()->shape) {
+      Problem(Cat("tensor `", name, "` has the shape ", ShapeText(tensor->shape), ", and `",
+                  weights_.parts.front()->name, "` has ",
+                  ShapeText(weights_.parts.front()->shape)));
       return false;
     }
     if (FindConversion(tensor->dtype, param_.dtype).kind == Conversion::Kind::None) {
@@ -209,7 +275,7 @@ class Planner {
     const auto same = [&](const ParamWeights& other) {
       return other.parts == weights_.parts && other.shape == weights_.shape &&
              other.param->dtype == param_.dtype && other.param->tile == param_.tile &&
-             other.param->shard == param_.shard;
+             other.param->shard == param_.shard && other.runs == weights_.runs;
     };
     const auto found = std::find_if(plan_.params.begin(), plan_.params.end(), same);
     if (found != plan_.params.end() && !weights_.parts.empty()) {
@@ -223,10 +289,11 @@ class Planner {
   const std::string& prefix_;
   const RankOf share_;
   WeightPlan& plan_;
-  std::vector<std::optional<int64_t>> dims_;  // that of the mesh alone is known
-  std::vector<int64_t> whole_;                // the shape of all parts together
-  int64_t cut_ = 1;                           // in so many parts,
-  int64_t own_ = 0;                           // of which the rank has this one
+  std::vector<std::optional<int64_t>> dims_;          // that of the mesh alone is known
+  std::vector<int64_t> whole_;                        // the shape of all parts together
+  std::vector<std::optional<Source::Range>> ranges_;  // of each axis of a tensor
+  int64_t cut_ = 1;                                   // in so many parts,
+  int64_t own_ = 0;                                   // of which the rank has this one
   ParamWeights weights_;
 };
 

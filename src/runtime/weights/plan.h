@@ -19,12 +19,20 @@ struct RankOf {
   int64_t ranks = 1;
 };
 
-/// Where the elements of a rank's part of a tensor lie in it: runs of so many, the first behind
-/// `offset` elements, and from the begin of one to that of the next so many.
+/// Where the elements of a part of a tensor lie in it: runs of `length` neighbours, the first
+/// behind `offset` elements.
 struct PartRuns {
+  struct Loop {
+    int64_t count = 0;
+    int64_t stride = 0;  // elements from one to the next
+
+    bool operator==(const Loop&) const = default;
+  };
   int64_t length = 0;
   int64_t offset = 0;
-  int64_t stride = 0;
+  std::vector<Loop> loops;  // over the runs, the innermost first
+
+  bool operator==(const PartRuns&) const = default;
 };
 
 /// A parameter that the program names tensors for.
@@ -37,6 +45,8 @@ struct ParamWeights {
   std::vector<const CheckpointTensor*> parts;
   /// Of each tensor; absent where all of it is taken.
   std::optional<PartRuns> runs;
+  /// What all ranks together take of each axis of a tensor.
+  std::vector<manifest::Source::Range> taken;
   /// An earlier parameter of the plan with the same tensors in the same layout.
   std::optional<size_t> same_as;
 
@@ -55,9 +65,10 @@ struct WeightPlan {
 };
 
 /// Holds all parameters of `graph` that name tensors against `checkpoint`. A tensor has the extents
-/// of the parameter's axes behind those that its name indexes, and a dtype that can be converted.
-/// Where the graph has a mesh, it has those of all ranks together, and `share` says whose part of
-/// it is meant. `prefix` stands before each name in the checkpoint.
+/// of the parameter's axes behind those that its name indexes, or has the ranges that are taken of
+/// it, and a dtype that can be converted. Where the graph has a mesh, it has those of all ranks
+/// together, and `share` says whose part of it is meant. `prefix` stands before each name in the
+/// checkpoint.
 WeightPlan PlanWeights(const manifest::Graph& graph, const Checkpoint& checkpoint,
                        const std::string& prefix, RankOf share = {});
 

@@ -1,12 +1,13 @@
 """Weights that vLLM has loaded, by the names that a program gives them. Those that are stored in
 tiles, or that vLLM keeps in one tensor with others, are copied; the others are used in place."""
 
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 # Where vLLM has the projections of a layer's experts, those of all experts in one tensor: its name,
 # and behind how many parts of as many rows a projection's begin.
 _EXPERTS = {"gate_proj": ("w13_weight", 0), "up_proj": ("w13_weight", 1),
             "down_proj": ("w2_weight", 0)}
+_Ranges = Sequence[Optional[Tuple[int, int]]]  # of the first axes; None: all of one
 
 
 class NamedWeights:
@@ -44,10 +45,16 @@ class NamedWeights:
         tensor = self._tensors[f"{modules}routed_experts.{joined}"]
         return tensor[:, parts * rows:(parts + 1) * rows]
 
-    def first(self, names: Sequence[str], rows: int) -> Any:
-        """Of several names, the first that is there."""
-        for name in names:
+    def find_part(self, name: str, ranges: _Ranges) -> Any:
+        """What is taken of the axes of a tensor. A KeyError where there is none."""
+        return self._tensors[name][tuple(slice(*(part or (None,))) for part in ranges)]
+
+    def first(self, names: Sequence[str], rows: int, ranges: Sequence[_Ranges]) -> Any:
+        """Of several names, the first that is there, and of its tensor what the name's ranges take."""
+        for name, taken in zip(names, ranges):
             try:
+                if taken:
+                    return self.find_part(name, taken)
                 return self.find_experts(name, rows) if "{" in name else self.find(name, rows)
             except KeyError:
                 continue
@@ -83,8 +90,8 @@ def tensors_of(name: str, param: Any, weights: NamedWeights) -> List[Any]:
         raise ValueError(f"`{name}` is from more tensors than one for each layer and expert")
     rows = int(param.extents[axes])
     if axes == 0:
-        return [weights.first(param.sources, rows)]
-    return [weights.first(_numbered(param.sources, layer), rows)
+        return [weights.first(param.sources, rows, param.source_ranges)]
+    return [weights.first(_numbered(param.sources, layer), rows, param.source_ranges)
             for layer in range(int(param.extents[0]))]
 
 

@@ -9,12 +9,16 @@ gguf, numpy and tokenizers.
 
 import argparse
 import json
-import struct
+import sys
 from pathlib import Path
 
 import gguf
 import numpy as np
 import tokenizers
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from safetensors_file import safetensors  # noqa: E402
 
 _LAYER = {
     "attn_norm": "input_layernorm",
@@ -49,20 +53,6 @@ def bf16_bits(values):
     """To the nearest, ties to even."""
     bits = values.astype(np.float32).view(np.uint32)
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-
-
-def write_safetensors(path, tensors):
-    header, offset = {}, 0
-    for name, bits in tensors.items():
-        header[name] = {"dtype": "BF16", "shape": list(bits.shape),
-                        "data_offsets": [offset, offset + bits.nbytes]}
-        offset += bits.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for bits in tensors.values():
-            file.write(bits.tobytes())
 
 
 def make_tokenizer(fields):
@@ -121,7 +111,7 @@ def main():
             values = in_halves(values, config["num_key_value_heads"])
         tensors[checkpoint_name(tensor.name)] = bf16_bits(values)
     options.folder.mkdir(parents=True, exist_ok=True)
-    write_safetensors(options.folder / "model.safetensors", tensors)
+    (options.folder / "model.safetensors").write_bytes(safetensors(tensors))
     (options.folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     make_tokenizer(fields).save(str(options.folder / "tokenizer.json"))
     template = {"chat_template": fields["tokenizer.chat_template"]}

@@ -46,7 +46,7 @@ struct Table {
     REQUIRE(checkpoint.Open(path()).Ok());
     manifest::Param param;
     param.name = "table";
-    param.sources = {"rows.{l}"};
+    param.sources = {{"rows.{l}", {}}};
     param.dtype = ETC_U8;
     param.shape = {Extent(kTensors), Extent(kBytes)};
     graph.params = {param};
@@ -109,7 +109,7 @@ TEST_CASE("threads pack whole bands of tiles") {
   for (const etc_dtype dtype : {ETC_F32, ETC_BF16}) {
     manifest::Param param;
     param.name = "table";
-    param.sources = {"rows.{l}"};
+    param.sources = {{"rows.{l}", {}}};
     param.dtype = dtype;
     param.shape = {Extent(2), Extent(1200), Extent(1000)};
     param.tile = manifest::Tile{8, 20, false};

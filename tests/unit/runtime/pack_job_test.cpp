@@ -53,7 +53,7 @@ struct Table {
     REQUIRE_MESSAGE(status.Ok(), status.message);
     manifest::Param param;
     param.name = "table";
-    param.sources = {"table"};
+    param.sources = {{"table", {}}};
     param.dtype = dtypes.to;
     param.shape = {Extent(rows), Extent(columns)};
     param.tile = tile;

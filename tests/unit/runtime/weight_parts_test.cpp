@@ -39,7 +39,7 @@ manifest::Graph Sharded(int64_t axis, bool tiled) {
   graph.mesh = {0, {kRanks}};
   manifest::Param param;
   param.name = "table";
-  param.sources = {"rows.{l}"};
+  param.sources = {{"rows.{l}", {}}};
   param.shard = axis;
   for (const int64_t extent : {kLayers, kRows, kColumns}) {
     const bool shared = static_cast<int64_t>(param.shape.size()) == axis;
@@ -169,6 +169,103 @@ TEST_CASE("ranks that follow each other share a part") {
       CHECK(Filled(plan, 4096) == Expected(rank / 2, axis));
     }
   }
+}
+
+/// [2, 16, 32], of which two ranks have parts along an axis, from ranges of larger tensors.
+constexpr int64_t kFirstRow = 3, kFirstColumn = 5, kAllRows = 24, kAllColumns = 40;
+manifest::Graph Ranged(std::optional<int64_t> axis, bool of_columns) {
+  manifest::Graph graph = Sharded(axis.value_or(0), false);
+  manifest::Param& param = graph.params[0];
+  if (!axis) {
+    param.shard.reset();
+    param.shape[0] = Number(kLayers);
+  }
+  param.sources = {{"none.{l}", {}}, {"rows.{l}", {{{kFirstRow, kFirstRow + kRows}}}}};
+  if (of_columns) {
+    param.sources[1].ranges.push_back({{kFirstColumn, kFirstColumn + kColumns}});
+  }
+  return graph;
+}
+
+std::string LargerTensors(int64_t columns) {
+  SafetensorsWriter writer;
+  for (int64_t layer = 0; layer < kLayers; ++layer) {
+    std::vector<float> values;
+    for (int64_t i = 0; i < kAllRows * columns; ++i) {
+      values.push_back(static_cast<float>(layer * 10000 + i));
+    }
+    writer.Add("rows." + std::to_string(layer), "F32", {kAllRows, columns}, values);
+  }
+  return writer.File();
+}
+
+TEST_CASE("a parameter may be a range of each axis of its tensors, also of several ranks") {
+  for (const bool of_columns : {false, true}) {
+    const int64_t columns = of_columns ? kAllColumns : kColumns;
+    Folder folder(LargerTensors(columns));
+    for (const std::optional<int64_t> axis : {std::optional<int64_t>(), {0}, {1}, {2}}) {
+      for (const int64_t rank : {0, 1}) {
+        for (const int64_t most : {4, 52, 4096}) {
+          CAPTURE(of_columns);
+          CAPTURE(axis.value_or(-1));
+          CAPTURE(rank);
+          CAPTURE(most);
+          const manifest::Graph graph = Ranged(axis, of_columns);
+          const WeightPlan plan =
+              runtime::PlanWeights(graph, folder.checkpoint, "", {rank, kRanks});
+          REQUIRE(plan.problems.empty());
+          const auto count = [&](int64_t all, int64_t of) {
+            return axis == of ? all / kRanks : all;
+          };
+          std::vector<float> expected;
+          for (int64_t l = 0; l < count(kLayers, 0); ++l) {
+            for (int64_t r = 0; r < count(kRows, 1); ++r) {
+              for (int64_t c = 0; c < count(kColumns, 2); ++c) {
+                const int64_t layer = l + (axis == 0 ? rank * kLayers / kRanks : 0);
+                const int64_t row = r + kFirstRow + (axis == 1 ? rank * kRows / kRanks : 0);
+                const int64_t column = c + (of_columns ? kFirstColumn : 0) +
+                                       (axis == 2 ? rank * kColumns / kRanks : 0);
+                expected.push_back(static_cast<float>(layer * 10000 + row * columns + column));
+              }
+            }
+          }
+          CHECK(Filled(plan, most) == expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a range is inside of its tensors, which have one shape") {
+  const auto problem = [&](const std::vector<int64_t>& first, const std::vector<int64_t>& second) {
+    SafetensorsWriter writer;
+    for (const auto& [name, shape] : {std::pair("rows.0", &first), {"rows.1", &second}}) {
+      writer.Add(name, "F32", *shape,
+                 std::vector<float>(static_cast<size_t>(shape->at(0) * shape->at(1))));
+    }
+    Folder folder(writer.File());
+    const WeightPlan plan =
+        runtime::PlanWeights(Ranged(std::nullopt, false), folder.checkpoint, "", {});
+    return plan.problems.empty() ? "" : plan.problems.back().text;
+  };
+  CHECK(problem({19, 32}, {19, 32}).empty());
+  CHECK(problem({18, 32}, {18, 32}) ==
+        "tensor `rows.1` has the shape [18, 32], but must have [at least 19, 32]");
+  CHECK(problem({19, 32}, {20, 32}) ==
+        "tensor `rows.1` has the shape [20, 32], and `rows.0` has [19, 32]");
+  CHECK(problem({19, 31}, {19, 31}) ==
+        "tensor `rows.1` has the shape [19, 31], but must have [at least 19, 32]");
+}
+
+TEST_CASE("parameters with ranges of their own share no memory") {
+  Folder folder(LargerTensors(kColumns));
+  manifest::Graph graph = Ranged(std::nullopt, false);
+  graph.params.resize(3, graph.params[0]);
+  graph.params[1].sources[1].ranges[0] = {0, kRows};
+  const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {});
+  REQUIRE(plan.params.size() == 3);
+  CHECK(!plan.params[1].same_as);
+  CHECK(plan.params[2].same_as == 0);
 }
 
 TEST_CASE("the tensors of a checkpoint are whole") {
