@@ -79,7 +79,7 @@ std::optional<CompileOutput> Assemble(const Emitted& emitted, const TargetOption
     Diagnostic& error = session.diagnostics().Error(
         DiagnosticKind::Toolchain, {}, fmt::format("{} made no binary", NameOf(target)));
     error.notes = NotesOnTemplates(output.log, emitted.templates);
-    for (Note& note : NotesOnAssertions(output.log)) {
+    for (Note& note : NotesOnAssertions(output.log, emitted.templates)) {
       error.notes.push_back(std::move(note));
     }
     error.notes.push_back({{}, "it said:\n" + output.log});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +19,25 @@ bool IsMissing(const std::string& log, const std::string& name) {
       fmt::format("class \"etc::{}\" may not have a template argument list", name)};
   return std::any_of(std::begin(texts), std::end(texts),
                      [&](const std::string& text) { return log.find(text) != std::string::npos; });
+}
+
+/// The impl that a message is about, whose `Args_NAME` it mentions first; null where it has none.
+const ImplTemplate* TemplateOf(std::string_view message,
+                               const std::vector<ImplTemplate>& templates) {
+  constexpr std::string_view kArgs = "::Args_";
+  size_t at = message.find(kArgs);
+  if (at == std::string_view::npos) {
+    return nullptr;
+  }
+  at += kArgs.size();
+  auto is_part = [](char c) {
+    return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  };
+  const auto* begin = message.begin() + at;
+  const std::string name(begin, std::find_if_not(begin, message.end(), is_part));
+  auto found = std::find_if(templates.begin(), templates.end(),
+                            [&](const ImplTemplate& each) { return each.device == name; });
+  return found == templates.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -40,18 +60,25 @@ std::vector<Note> NotesOnTemplates(const std::string& log,
   return notes;
 }
 
-std::vector<Note> NotesOnAssertions(const std::string& log) {
+std::vector<Note> NotesOnAssertions(const std::string& log,
+                                    const std::vector<ImplTemplate>& templates) {
   constexpr std::string_view kBefore = "static assertion failed with \"";
   std::vector<Note> notes;
-  for (size_t at = log.find(kBefore); at != std::string::npos; at = log.find(kBefore, at)) {
+  for (size_t at = log.find(kBefore); at != std::string::npos;) {
     at += kBefore.size();
-    const size_t end = log.find('"', at);
-    std::string message = fmt::format("a tile kernel asks of the program that {}",
-                                      std::string_view(log).substr(at, end - at));
+    const size_t next = log.find(kBefore, at);
+    const auto message = std::string_view(log).substr(at, next - at);
+    const ImplTemplate* of = TemplateOf(message, templates);
+    Note note{of == nullptr ? SourceRange{} : of->range,
+              fmt::format("{} asks of the program that {}",
+                          of == nullptr ? "a tile kernel"
+                                        : fmt::format("the tile kernel of `@{}`", of->device),
+                          message.substr(0, message.find('"')))};
     if (std::none_of(notes.begin(), notes.end(),
-                     [&](const Note& note) { return note.message == message; })) {
-      notes.push_back({{}, std::move(message)});
+                     [&](const Note& said) { return said.message == note.message; })) {
+      notes.push_back(std::move(note));
     }
+    at = next;
   }
   return notes;
 }

@@ -14,7 +14,9 @@ namespace etc {
 [[nodiscard]] std::vector<Note> NotesOnTemplates(const std::string& log,
                                                  const std::vector<ImplTemplate>& templates);
 
-/// A note for each static assertion that failed: what a tile kernel asks of a program.
-[[nodiscard]] std::vector<Note> NotesOnAssertions(const std::string& log);
+/// A note for each static assertion that failed: what a tile kernel asks of a program, and where it
+/// is named.
+[[nodiscard]] std::vector<Note> NotesOnAssertions(const std::string& log,
+                                                  const std::vector<ImplTemplate>& templates);
 
 }  // namespace etc

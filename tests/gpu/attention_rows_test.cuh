@@ -224,6 +224,9 @@ inline void TestRows(Report& report) {
   TestRowsOf<RowsCase<16, 64, false, 8, 1>>(report, contexts, ragged);
   TestRowsOf<RowsCase<4, 256, true, 16, 1>>(report, contexts, ragged);
   TestRowsOf<RowsCase<1, 96, true, 32>>(report, {0, 5, 700}, {1, 1, 1});
+  TestRowsOf<RowsCase<4, 32, true, 32>>(report, contexts, ragged);
+  TestRowsOf<RowsCase<2, 144, false, 32, 1>>(report, contexts, ragged);
+  TestRowsOf<RowsCase<4, 192, true, 16, 1>>(report, contexts, ragged);
 }
 
 /// Windows that begin in the cache, on both sides of a page's end, and among the new rows.

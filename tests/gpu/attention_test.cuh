@@ -232,6 +232,19 @@ inline void TestAttentionSizes(Report& report) {
   TestAttention<AttentionCase<16, 64, false>>(report, positions);
 }
 
+/// Heads that are short for a page, and ones between those of whole loads.
+inline void TestOddHeads(Report& report) {
+  const std::vector<i32> positions = {0, 1, 33, 64, 127, 700};
+  TestAttention<AttentionCase<4, 16, false>>(report, positions);
+  TestAttention<AttentionCase<9, 32, true, 1>>(report, positions);
+  TestAttention<AttentionCase<1, 48, false, 3>>(report, positions);
+  TestAttention<AttentionCase<4, 112, true>>(report, positions);
+  TestAttention<AttentionCase<2, 144, false>>(report, positions);
+  TestAttention<AttentionCase<4, 160, true, 1>>(report, positions);
+  TestAttention<AttentionCase<12, 192, false, 1>>(report, positions);
+  TestAttention<AttentionCase<3, 240, true, 1, 100>>(report, positions);
+}
+
 /// Windows on both sides of which sequences end, and which begin within a page.
 inline void TestAttentionWindows(Report& report) {
   const std::vector<i32> positions = {0, 1, 62, 63, 64, 99, 100, 128, 1000, 2200, 3999};

@@ -36,8 +36,8 @@ class AttentionOfRows {
   static constexpr int kHeads = int(Config::query_heads);
   static constexpr int kGroup = kHeads / Pages::kKvHeads;
   static constexpr int kTileRows = int(Config::rows);
-  static constexpr int kValueParts = kDim > 128 ? 2 : 1;
-  static constexpr int kPartDim = kDim / kValueParts;
+  static constexpr int kPartDim = kDim > 128 ? 128 : kDim;
+  static constexpr int kValueParts = DivideUp(kDim, kPartDim);
   using Tile = QueryTile<kDim, kPartDim>;
   static constexpr int kWarps = Consumer::kWarps;
   static_assert(DivideUp(kTileRows * kGroup, Tile::kQueries) * kValueParts <= kWarps,
@@ -124,7 +124,7 @@ class AttentionOfRows {
             },
             [&](int at, int i) {
               return LoadSharedIf(values + at * kRowBytes + i * 128,
-                                  block + at < count && HasValues(i, lane / 4));
+                                  block + at < count && HasValues(warp.value_part, i, lane / 4));
             },
             [&](int half, int at) {
               return block + at < count && from + block + at >= first[half];
@@ -188,8 +188,10 @@ class AttentionOfRows {
     }
   };
 
-  static ETC_DEVICE bool HasValues(int i, int column) {
-    return kPartDim % 64 == 0 || i * 64 + column * 8 < kPartDim;
+  /// Whether a part has the column of its i-th 64 values.
+  static ETC_DEVICE bool HasValues(int part, int i, int column) {
+    return (kDim % kPartDim == 0 && kPartDim % 64 == 0) ||
+           part * kPartDim + i * 64 + column * 8 < kDim;
   }
 
   /// The keys and values of the sequence's new rows up to the tile's last.
@@ -217,7 +219,7 @@ class AttentionOfRows {
           [&](int at, int i) {
             int offset =
                 Pages::kKvHeads * kDim + warp.value_part * kPartDim + i * 64 + lane / 4 * 8;
-            return load(at, offset, HasValues(i, lane / 4));
+            return load(at, offset, HasValues(warp.value_part, i, lane / 4));
           },
           [&](int half, int at) {
             int other = part.context + block + at;
@@ -278,7 +280,7 @@ class AttentionOfRows {
 #pragma unroll
         for (int next = 0; next < 2; ++next) {
           int column = lane % 4 * 2 + next;
-          if (!HasValues(i, column)) {
+          if (!HasValues(warp.value_part, i, column)) {
             continue;
           }
 #pragma unroll

@@ -8,9 +8,9 @@
 
 namespace etc {
 
-/// A slot of `kBytes` has the keys and then the values of kSlotRows positions. The warps take 16
-/// positions each, by turns: kSlotWarps of them share a slot.
-template <class Args, int kQueryHeads, int kBytes>
+/// A slot of `kBytes` has the keys and then the values of kSlotRows positions, of one page or of
+/// several. The warps take 16 positions each, by turns: kSlotWarps of them share a slot.
+template <class Args, int kQueryHeads, int kBytes, bool kOfOnePage>
 struct AttentionShape {
   using Pages = KvPages<Args>;
   static constexpr int kDim = Pages::kDim;
@@ -25,7 +25,9 @@ struct AttentionShape {
   static constexpr int kWarps = Consumer::kWarps;
   static constexpr int kRowBytes = Tile::kRowBytes;
   static constexpr int kSlotBytes = kBytes;
-  static constexpr int kMostRows = Blocks::kWarps * Tile::kRows;  // that all warps take at once
+  static constexpr int kAllRows = Blocks::kWarps * Tile::kRows;  // that all warps take at once
+  static constexpr int kMostRows =
+      kOfOnePage && Pages::kPageSize < kAllRows ? Pages::kPageSize : kAllRows;
   static constexpr int kSlotRows = Pages::RowsOf(kSlotBytes, kMostRows);
   static constexpr int kSlotWarps = kSlotRows / Tile::kRows * Blocks::kCount;
   static_assert(kWarps % kSlotWarps == 0, "the warps take the slots by turns");

@@ -71,11 +71,14 @@ struct AttentionTile {
     for (int row = 0; row < 2; ++row) {
 #pragma unroll
       for (int i = 0; i < kKeyLoads; ++i) {
-        u32 source = k + row * 8 * kRowBytes + i * 64;
-        keys[row][i] =
-            i * 32 + 32 <= kDim ? LoadShared(source) : LoadSharedIf(source, HasKeys(i, lane));
+        keys[row][i] = LoadKey(k + row * 8 * kRowBytes, i, lane);
       }
     }
+  }
+  /// The i-th 32 elements of a row.
+  static ETC_DEVICE Vec4 LoadKey(u32 row, int i, int lane) {
+    return i * 32 + 32 <= kDim ? LoadShared(row + i * 64)
+                               : LoadSharedIf(row + i * 64, HasKeys(i, lane));
   }
   /// The slot has `rows` rows from the tile's first on; what lies beyond them is anything, and
   /// becomes zeros.
@@ -127,28 +130,34 @@ struct AttentionTile {
   template <class Query>
   static ETC_DEVICE u32 LoadAndScore(u32 k, int lane, Query query, float scale,
                                      float (&scores)[4]) {
-    constexpr int at_once = 4;
-    static_assert(kKeyLoads % at_once == 0 && kDim % 32 == 0,
-                  "a head of more than 128 elements has 256");
+    constexpr int at_once = 4, rest = kKeyLoads % at_once;
     k += lane / 4 * kRowBytes + lane % 4 * 16;
     float other[4] = {};
     u32 read = 0;
 #pragma unroll
-    for (int first = 0; first < kKeyLoads; first += at_once) {
-      Vec4 low[at_once], high[at_once];
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        low[i] = LoadShared(k + (first + i) * 64);
-        high[i] = LoadShared(k + 8 * kRowBytes + (first + i) * 64);
-        read ^= low[i].x ^ high[i].x;
-      }
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        AddScores(low[i], high[i], query(first + i), scores, other);
-      }
+    for (int first = 0; first + at_once <= kKeyLoads; first += at_once) {
+      LoadAndAddScores<at_once>(k, first, lane, query, scores, other, read);
+    }
+    if constexpr (rest > 0) {
+      LoadAndAddScores<rest>(k, kKeyLoads - rest, lane, query, scores, other, read);
     }
     JoinScores(other, scale, scores);
     return read;
+  }
+  template <int count, class Query>
+  static ETC_DEVICE void LoadAndAddScores(u32 k, int first, int lane, const Query& query,
+                                          float (&scores)[4], float (&other)[4], u32& read) {
+    Vec4 low[count], high[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      low[i] = LoadKey(k, first + i, lane);
+      high[i] = LoadKey(k + 8 * kRowBytes, first + i, lane);
+      read ^= low[i].x ^ high[i].x;
+    }
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      AddScores(low[i], high[i], query(first + i), scores, other);
+    }
   }
 
   /// Adds the values times the weights of their positions. A value's neighbours in memory are the

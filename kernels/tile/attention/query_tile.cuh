@@ -16,7 +16,8 @@
 
 namespace etc {
 
-/// Of values, a warp has kPartDim elements: all, or of long heads half.
+/// Of values, a warp has kPartDim elements: all, or a part of long heads. The last part may have
+/// fewer; what is beyond them is zeros.
 template <int kDim, int kPartDim>
 struct QueryTile {
   using Places = AttentionTile<kDim>;

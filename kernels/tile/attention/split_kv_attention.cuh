@@ -39,7 +39,7 @@ enum class Splits { All, AllButLast, Last };
 template <class Config, class Args, Splits kSplits>
 struct SplitAttention {
   static constexpr bool kLast = kSplits == Splits::Last;
-  using Shape = AttentionShape<Args, int(Args::partial_1), 16384>;
+  using Shape = AttentionShape<Args, int(Args::partial_1), 16384, true>;
   using Parts = PartsOfSequences<Args>;
   using Pages = typename Shape::Pages;
   using Blocks = typename Shape::Blocks;

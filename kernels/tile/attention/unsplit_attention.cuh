@@ -29,7 +29,7 @@ namespace etc {
 template <class Config, class Args>
 class UnsplitAttention {
  public:
-  using Shape = AttentionShape<Args, int(Args::out_1) / KvPages<Args>::kDim, 32768>;
+  using Shape = AttentionShape<Args, int(Args::out_1) / KvPages<Args>::kDim, 32768, false>;
   using Window = AttentionWindow<Args>;
   using Pages = typename Shape::Pages;
   using Blocks = typename Shape::Blocks;

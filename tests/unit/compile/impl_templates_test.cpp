@@ -70,7 +70,9 @@ struct Copy {
 })";
   std::vector<Note> notes = NotesWith(header);
   REQUIRE(notes.size() == 3);
-  CHECK(notes[0].message == "a tile kernel asks of the program that a copy has one byte");
+  CHECK(notes[0].message ==
+        "the tile kernel of `@copy` asks of the program that a copy has one byte");
+  CHECK(notes[0].range.IsValid());
   CHECK(notes[1].message.starts_with("it said:\n"));
 }
 
