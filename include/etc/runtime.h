@@ -210,7 +210,7 @@ typedef struct etc_param_info {
   int32_t source_count;
   int32_t has_shard; /* whether each rank has a part of it: etc_program_part */
   int32_t shard;     /* the axis that is divided; else 0 */
-  /* Of each source what is taken of each tensor, "[0..3072, *]"; "" where that is all. */
+  /* Of each source what is taken of each tensor, "[0..3072 of 9216, *]"; "" where that is all. */
   const char* const* source_ranges;
 } etc_param_info;
 

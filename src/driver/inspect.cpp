@@ -181,7 +181,7 @@ class Inspection {
       }
       Json ranges = Json::array();
       for (const auto& range : source.ranges) {
-        ranges.push_back(range ? Json{range->first, range->end} : Json());
+        ranges.push_back(range ? Json{range->first, range->end, range->extent} : Json());
       }
       json.push_back({{"name", source.name}, {"ranges", std::move(ranges)}});
     }

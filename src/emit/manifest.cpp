@@ -129,9 +129,13 @@ class ManifestWriter {
       features_.insert("source_ranges");
       Json ranges = Json::array();
       for (const AxisRange& range : source.ranges) {
-        ranges.push_back(range.lo ? Json{EvaluateInt(module_, range.lo, {}).value(),
-                                         EvaluateInt(module_, range.hi, {}).value()}
-                                  : Json());
+        Json bounds;
+        for (ExprId bound : {range.lo, range.hi, range.extent}) {
+          if (bound) {
+            bounds.push_back(EvaluateInt(module_, bound, {}).value());
+          }
+        }
+        ranges.push_back(std::move(bounds));
       }
       out.push_back({{"name", source.name}, {"ranges", std::move(ranges)}});
     }

@@ -50,7 +50,7 @@ ETC_FIELDS(Share, axes, first, throttle, range_waits, range_checks, awaits_peers
            pushed_by, arrivals, after_waits, after_arrivals)
 ETC_FIELDS(Dispatch, ahead, ahead_range, capacity, tickets, cases)
 ETC_FIELDS(Symbol, name, kind, range, bound, lo, hi, multiple, type, present)
-ETC_FIELDS(AxisRange, lo, hi)
+ETC_FIELDS(AxisRange, lo, hi, extent)
 ETC_FIELDS(WeightSource, name, ranges, range)
 ETC_FIELDS(Tensor, name, kind, access, type, shape, value_lo, value_hi, offset, range, tile,
            swizzled, flagged, phased, symmetric, shard, in_parts, distinct, monotone, counts,

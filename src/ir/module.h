@@ -54,13 +54,14 @@ inline bool NamesExpr(const Symbol& symbol) {
 enum class TensorKind : uint8_t { Param, Buffer, Local };
 enum class Access : uint8_t { In, Out, InOut };
 
-/// `lo..hi` of an axis; both absent: `*`, all of it.
+/// `lo..hi of extent`, what is taken of an axis; absent: `*`, all of it.
 struct AxisRange {
   ExprId lo;
   ExprId hi;
+  ExprId extent;
 };
-/// `"a.{l}.qkv.weight"[0..8, *]`: tensors of a checkpoint, by name. `{l}` stands for the index of a
-/// leading axis of the parameter.
+/// `"a.{l}.qkv.weight"[0..8 of 24, *]`: tensors of a checkpoint, by name. `{l}` stands for the
+/// index of a leading axis of the parameter.
 struct WeightSource {
   std::string name;
   std::vector<AxisRange> ranges;  // what is taken of the first axes of each; of others all

@@ -289,10 +289,11 @@ class Printer {
     std::string text;
     for (const WeightSource& source : tensor.sources) {
       text += fmt::format(" {} \"{}\"", text.empty() ? "from" : "or", source.name);
-      text += source.ranges.empty() ? "" : "[" + Listed(source.ranges, [&](const AxisRange& range) {
-                                             return range.lo ? text_.Interval(range.lo, range.hi)
-                                                             : std::string("*");
-                                           }) + "]";
+      std::string ranges = Listed(source.ranges, [&](const AxisRange& range) {
+        return !range.lo ? std::string("*")
+                         : text_.Interval(range.lo, range.hi) + " of " + text_.Expr(range.extent);
+      });
+      text += ranges.empty() ? "" : "[" + ranges + "]";
     }
     return text;
   }

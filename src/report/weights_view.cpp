@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -46,29 +48,41 @@ std::string ProblemsText(const manifest::Param& param, const WeightPlan& plan) {
   return text + Rest(count, "problems");
 }
 
-template <class Numbers, class Of>
-int64_t Product(const Numbers& numbers, Of of) {
-  return std::accumulate(numbers.begin(), numbers.end(), int64_t{1},
-                         [&](int64_t all, const auto& number) { return all * of(number); });
+/// What parameters take of a tensor: a range of each of its axes.
+using TakenBox = std::vector<manifest::Source::Range>;
+
+/// Elements that are in any of the boxes, counted from an axis on.
+int64_t ElementsOf(const std::vector<const TakenBox*>& boxes, size_t axis) {
+  if (boxes.empty() || axis == boxes.front()->size()) {
+    return boxes.empty() ? 0 : 1;
+  }
+  std::set<int64_t> borders;
+  for (const TakenBox* box : boxes) {
+    borders.insert({(*box)[axis].first, (*box)[axis].end});
+  }
+  int64_t elements = 0;
+  for (auto begin = borders.begin(); std::next(begin) != borders.end(); ++begin) {
+    std::vector<const TakenBox*> here;
+    std::copy_if(boxes.begin(), boxes.end(), std::back_inserter(here), [&](const TakenBox* box) {
+      return (*box)[axis].first <= *begin && *begin < (*box)[axis].end;
+    });
+    elements += (*std::next(begin) - *begin) * ElementsOf(here, axis + 1);
+  }
+  return elements;
 }
 
-/// Elements of each tensor that parameters take, which take different ones or the same.
-std::map<const CheckpointTensor*, int64_t> TakenOf(const WeightPlan& plan) {
-  std::map<const CheckpointTensor*, int64_t> elements;
-  std::set<std::pair<const CheckpointTensor*, std::vector<std::pair<int64_t, int64_t>>>> counted;
-  for (const ParamWeights& weights : plan.params) {
-    std::vector<std::pair<int64_t, int64_t>> ranges;
-    for (const auto& range : weights.taken) {
-      ranges.emplace_back(range.first, range.end);
-    }
-    for (const CheckpointTensor* tensor : weights.parts) {
-      if (counted.emplace(tensor, ranges).second) {
-        elements[tensor] +=
-            Product(ranges, [](const auto& range) { return range.second - range.first; });
+/// The boxes of each tensor that a complete parameter of any rank takes.
+std::map<const CheckpointTensor*, std::vector<const TakenBox*>> TakenOf(
+    const std::vector<WeightPlan>& plans) {
+  std::map<const CheckpointTensor*, std::vector<const TakenBox*>> taken;
+  for (const WeightPlan& plan : plans) {
+    for (const ParamWeights& weights : plan.params) {
+      for (const CheckpointTensor* tensor : weights.parts) {
+        taken[tensor].push_back(&weights.taken);
       }
     }
   }
-  return elements;
+  return taken;
 }
 
 std::string TensorsText(const std::vector<std::string>& tensors, std::string_view what) {
@@ -83,16 +97,21 @@ std::string TensorsText(const std::vector<std::string>& tensors, std::string_vie
   return text + Rest(tensors.size(), "tensors");
 }
 
-std::string UnusedText(const WeightPlan& plan, const runtime::Checkpoint& checkpoint) {
-  const auto taken = TakenOf(plan);
+std::string UnusedText(const std::vector<WeightPlan>& plans,
+                       const runtime::Checkpoint& checkpoint) {
+  const auto taken = TakenOf(plans);
   std::vector<std::string> unused, used_in_part;
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
-    const int64_t all = Product(tensor.shape, [](int64_t extent) { return extent; });
     const auto found = taken.find(&tensor);
     if (found == taken.end()) {
       unused.push_back(tensor.name);
-    } else if (found->second < all) {
-      used_in_part.push_back(fmt::format("{}: {} of {} elements", tensor.name, found->second, all));
+      continue;
+    }
+    const int64_t used = ElementsOf(found->second, 0);
+    const int64_t all =
+        std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1}, std::multiplies<>());
+    if (used < all) {
+      used_in_part.push_back(fmt::format("{}: {} of {} elements", tensor.name, used, all));
     }
   }
   return TensorsText(used_in_part, "used in part") +
@@ -112,13 +131,17 @@ bool OpenCheckpoint(const std::string& path, runtime::Checkpoint& checkpoint,
 
 std::string WeightsText(const manifest::Graph& graph, const runtime::Checkpoint& checkpoint,
                         const std::string& prefix, Diagnostics& diagnostics) {
-  // All ranks have equal parts, and what fits one number of ranks fits each that divides the sizes.
-  runtime::RankOf share{0, graph.mesh ? graph.mesh->values.front() : 1};
-  WeightPlan plan = runtime::PlanWeights(graph, checkpoint, prefix, share);
-  std::string text = fmt::format(
-      "weights of @{} in `{}`{}\n", graph.name, checkpoint.path(),
-      share.ranks > 1 ? fmt::format(", for each of {} ranks", share.ranks) : std::string());
+  // What fits one number of ranks fits each that divides the sizes.
+  const int64_t ranks = graph.mesh ? graph.mesh->values.front() : 1;
+  std::vector<WeightPlan> plans;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    plans.push_back(runtime::PlanWeights(graph, checkpoint, prefix, {rank, ranks}));
+  }
+  std::string text =
+      fmt::format("weights of @{} in `{}`{}\n", graph.name, checkpoint.path(),
+                  ranks > 1 ? fmt::format(", for each of {} ranks", ranks) : std::string());
   int64_t bytes = 0;
+  const WeightPlan& plan = plans.front();  // all ranks have equal parts
   for (const ParamWeights& weights : plan.params) {
     text += fmt::format(
         "  %{}: {} {} of {}, {} bytes{}\n", weights.param->name, weights.parts.size(),
@@ -128,13 +151,18 @@ std::string WeightsText(const manifest::Graph& graph, const runtime::Checkpoint&
             : "");
     bytes += weights.same_as ? 0 : weights.Bytes();
   }
-  for (const manifest::Param& param : graph.params) {
-    if (std::string problems = ProblemsText(param, plan); !problems.empty()) {
-      text += fmt::format("  %{} cannot be loaded:\n{}", param.name, problems);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    for (const manifest::Param& param : graph.params) {
+      const std::string problems = ProblemsText(param, plans[static_cast<size_t>(rank)]);
+      if (!problems.empty()) {
+        text += fmt::format("  %{} cannot be loaded{}:\n{}", param.name,
+                            ranks > 1 ? fmt::format(" by rank {}", rank) : "", problems);
+      }
     }
   }
-  text += UnusedText(plan, checkpoint) + fmt::format("  {} bytes in all\n", bytes);
-  if (!plan.problems.empty()) {
+  text += UnusedText(plans, checkpoint) + fmt::format("  {} bytes in all\n", bytes);
+  if (std::any_of(plans.begin(), plans.end(),
+                  [](const WeightPlan& each) { return !each.problems.empty(); })) {
     diagnostics.Error(
         DiagnosticKind::Mismatch, {},
         fmt::format("`{}` does not have the weights of graph @{}", checkpoint.path(), graph.name));

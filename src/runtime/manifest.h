@@ -75,7 +75,8 @@ struct Tile {
 struct Source {
   struct Range {
     int64_t first = 0;
-    int64_t end = 0;  // behind the last
+    int64_t end = 0;     // behind the last
+    int64_t extent = 0;  // of the whole axis
 
     bool operator==(const Range&) const = default;
   };

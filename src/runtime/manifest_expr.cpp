@@ -197,7 +197,7 @@ std::string RangesText(const manifest::Source& source) {
   std::string text;
   for (const auto& range : source.ranges) {
     text += text.empty() ? "[" : ", ";
-    text += range ? Cat(range->first, "..", range->end) : "*";
+    text += range ? Cat(range->first, "..", range->end, " of ", range->extent) : "*";
   }
   return text.empty() ? text : text + "]";
 }

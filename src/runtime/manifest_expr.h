@@ -26,7 +26,8 @@ Status Evaluate(const manifest::Expr& expr, const std::vector<int64_t>& dims, in
 /// As in the language: `n*32`, `ceildiv(n, 8)`.
 std::string ToText(const manifest::Expr& expr, const std::vector<manifest::Dim>& dims);
 
-/// What is taken of each tensor, as in the language: `[0..3072, *]`; nothing where that is all.
+/// What is taken of each tensor, as in the language: `[0..3072 of 9216, *]`; nothing where that is
+/// all.
 std::string RangesText(const manifest::Source& source);
 
 /// Whether the value depends on a dim.

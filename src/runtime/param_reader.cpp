@@ -184,14 +184,14 @@ Status ReadRange(const JsonValue& value, std::optional<manifest::Source::Range>*
     const int64_t least = bounds.empty() ? 0 : bounds.back();
     return ReadWithin(bound, least, INT64_MAX, &bounds.emplace_back());
   }));
-  if (bounds.size() != 2) {
-    return Bad(value, Cat("has ", bounds.size(), " bounds, but must have 2"));
+  if (bounds.size() != 3) {
+    return Bad(value, Cat("has ", bounds.size(), " numbers, but must have 3"));
   }
-  *range = {bounds[0], bounds[1]};
+  *range = {bounds[0], bounds[1], bounds[2]};
   return {};
 }
 
-/// A name, or `{"name": …, "ranges": [[0, 8], null]}`.
+/// A name, or `{"name": …, "ranges": [[0, 8, 24], null]}`.
 Status ReadSource(const JsonValue& value, manifest::Source* source) {
   if (value.kind != JsonValue::Kind::Object) {
     return Read(value, &source->name);
@@ -210,8 +210,13 @@ Status ReadSources(const JsonObject& object, Param* param) {
   if (value == nullptr) {
     return {};
   }
-  ETC_RETURN_IF_BAD(ReadEach(*value, [&](const JsonValue& source) {
-    return ReadSource(source, &param->sources.emplace_back());
+  ETC_RETURN_IF_BAD(ReadEach(*value, [&](const JsonValue& source) -> Status {
+    manifest::Source& read = param->sources.emplace_back();
+    ETC_RETURN_IF_BAD(ReadSource(source, &read));
+    return read.ranges.size() <= param->shape.size()
+               ? Status{}
+               : Bad(source, Cat("has ", read.ranges.size(), " ranges, but the parameter has ",
+                                 param->shape.size(), " extents"));
   }));
   return param->access == ETC_IN ? Status{} : Bad(*value, "is given, but the parameter is written");
 }

@@ -115,6 +115,10 @@ TensorId Parser::Param(bool conditional, bool of_launch) {
   }
   if (of_launch) {
     Sources(tensor);
+  } else if (At(TokenKind::KeywordFrom)) {
+    Panic(DiagnosticKind::Source, Peek().range,
+          fmt::format("`%{}` is not bound by a launch, so it cannot be a tensor of a checkpoint",
+                      name.text));
   }
   if (At(TokenKind::Name)) {
     Unexpected(of_launch ? "`,`, `)`, or `in`, `distinct`, `monotone`, `counts` or `from`"
@@ -135,19 +139,22 @@ void Parser::Sources(Tensor& tensor) {
   }
 }
 
-/// `"qkv.{l}.weight"[0..8, *]`.
+/// `"qkv.{l}.weight"[0..8 of 24, *]`.
 WeightSource Parser::OneSource() {
   const uint32_t begin = Here();
   WeightSource source;
   source.name = Expect(TokenKind::String).text;
   if (Accept(TokenKind::LeftBracket)) {
-    List(TokenKind::RightBracket, [&] {
+    do {
       AxisRange range;
       if (!Accept(TokenKind::Star)) {
         std::tie(range.lo, range.hi) = Interval();
+        Expect(TokenKind::KeywordOf);
+        range.extent = Expression();
       }
       source.ranges.push_back(range);
-    });
+    } while (Accept(TokenKind::Comma));
+    Expect(TokenKind::RightBracket);
   }
   source.range = RangeFrom(begin);
   return source;

@@ -77,24 +77,23 @@ class ConstantChecks {
     if (!DimsIn(module_, require.condition).empty()) {
       return OfLaunch(require.condition);
     }
-    auto holds = EvaluateBool(module_, require.condition, {});
-    if (holds && *holds) {
+    if (EvaluateBool(module_, require.condition, {}) == true) {
       return;
     }
-    std::string text = Print(module_, require.condition);
-    SourceRange range = module_.RangeOf(require.condition);
-    if (!holds) {
-      if (!UsesReported(require.condition)) {
-        diagnostics_.Error(
-            DiagnosticKind::Requirement, range,
-            fmt::format("`{}` has no value: {}", text, WhyNoValue(module_, require.condition)));
+    const ExprId broken = BrokenPart(require.condition);
+    std::string text = Print(module_, broken);
+    SourceRange range = module_.RangeOf(broken);
+    if (!EvaluateBool(module_, broken, {})) {
+      if (!UsesReported(broken)) {
+        diagnostics_.Error(DiagnosticKind::Requirement, range,
+                           fmt::format("`{}` has no value: {}", text, WhyNoValue(module_, broken)));
       }
       return;
     }
     Diagnostic& error =
         diagnostics_.Error(DiagnosticKind::Requirement, range,
-                           fmt::format("`{}` does not hold{}", text, Sides(require)));
-    AddConstants(require.condition, error);
+                           fmt::format("`{}` does not hold{}", text, Sides(broken)));
+    AddConstants(broken, error);
   }
 
   /// Together, requirements between dimensions leave some sizes.
@@ -159,9 +158,18 @@ class ConstantChecks {
   }
 
   /// ": the left side is 72 and the right side is 64" for a comparison.
-  std::string Sides(const Require& require) const {
-    const auto* binary = std::get_if<Binary>(&module_.exprs[require.condition]);
-    if (binary == nullptr || binary->op == BinaryOp::And || binary->op == BinaryOp::Or) {
+  /// Of parts that `&&` joins, the first that does not hold.
+  ExprId BrokenPart(ExprId condition) const {
+    const auto* both = std::get_if<Binary>(&module_.exprs[condition]);
+    if (both == nullptr || both->op != BinaryOp::And) {
+      return condition;
+    }
+    return BrokenPart(EvaluateBool(module_, both->left, {}) == true ? both->right : both->left);
+  }
+
+  std::string Sides(ExprId condition) const {
+    const auto* binary = std::get_if<Binary>(&module_.exprs[condition]);
+    if (binary == nullptr || binary->op == BinaryOp::Or) {
       return "";
     }
     auto left = ValueText(module_, binary->left);

@@ -12,6 +12,7 @@
 #include "ir/passed_tensors.h"
 #include "ir/printer.h"
 #include "ir/shard.h"
+#include "verify/values.h"
 
 namespace etc {
 namespace {
@@ -64,31 +65,52 @@ std::optional<size_t> CheckName(const Tensor& param, const WeightSource& source,
   return places->size();
 }
 
-/// A range of a tensor has as many elements as all ranks together have of the parameter's axis.
-void CheckRange(const Module& module, const Tensor& param, const WeightSource& source, size_t axis,
-                const AxisRange& range, ExprChecker& exprs, Diagnostics& diagnostics) {
+/// The value of a bound, or nothing where an error was reported.
+std::optional<int64_t> CheckBound(const Module& module, const WeightSource& source, ExprId bound,
+                                  ExprChecker& exprs, Diagnostics& diagnostics) {
   const std::string what = fmt::format("the range of \"{}\"", source.name);
-  for (ExprId bound : {range.lo, range.hi}) {
-    if (!exprs.CheckClosed(bound, false, what, DiagnosticKind::Source)) {
-      return;
-    }
+  const size_t before = diagnostics.error_count();
+  if (exprs.CheckClosed(bound, false, what, DiagnosticKind::Source)) {
     exprs.ExpectInt(bound, what);
   }
-  const ExprId extent = param.shard == axis ? WholeExtent(module, param) : param.shape[axis];
-  auto lo = EvaluateInt(module, range.lo, {}), hi = EvaluateInt(module, range.hi, {});
-  auto elements = EvaluateInt(module, extent, {});
-  if (!lo || !hi || !elements) {
-    return;  // said elsewhere
+  if (diagnostics.error_count() != before) {
+    return std::nullopt;
+  }
+  auto value = EvaluateInt(module, bound, {});
+  if (!value) {
+    diagnostics.Error(
+        DiagnosticKind::Source, module.RangeOf(bound),
+        fmt::format("{} must have a value, but {}", what, WhyNoValue(module, bound, {}, {})));
+  }
+  return value;
+}
+
+/// A range is inside of the tensor's axis, and has as many elements as all ranks together have of
+/// the parameter's axis.
+void CheckRange(const Module& module, const Tensor& param, const WeightSource& source, size_t axis,
+                const AxisRange& range, ExprChecker& exprs, Diagnostics& diagnostics) {
+  auto lo = CheckBound(module, source, range.lo, exprs, diagnostics);
+  auto hi = CheckBound(module, source, range.hi, exprs, diagnostics);
+  auto of_tensor = CheckBound(module, source, range.extent, exprs, diagnostics);
+  auto of_param =
+      EvaluateInt(module, param.shard == axis ? WholeExtent(module, param) : param.shape[axis], {});
+  if (!lo || !hi || !of_tensor || !of_param) {
+    return;
   }
   auto error = [&](std::string_view why) {
-    diagnostics.Error(
-        DiagnosticKind::Source, module.RangeOf(range.lo),
-        fmt::format("`%{}` takes {} .. {} of \"{}\", {}", param.name, *lo, *hi, source.name, why));
+    diagnostics.Error(DiagnosticKind::Source, module.RangeOf(range.lo),
+                      fmt::format("`%{}` takes {} .. {} of an axis of \"{}\", {}", param.name, *lo,
+                                  *hi, source.name, why));
   };
   if (*lo < 0) {
-    error("whose axes begin at 0");
-  } else if (*hi - *lo != *elements) {
-    error(fmt::format("{} elements for its axis {}, which has {}", *hi - *lo, axis, *elements));
+    error("whose first element is 0");
+  } else if (*hi < *lo) {
+    error("which ends before it begins");
+  } else if (*hi > *of_tensor) {
+    error(fmt::format("which has {}", *of_tensor));
+  } else if (*hi - *lo != *of_param) {
+    error(fmt::format("{} elements for axis {} of the parameter, which has {}", *hi - *lo, axis,
+                      *of_param));
   }
 }
 
@@ -132,8 +154,15 @@ void CheckSources(const Module& module, const Tensor& param, ExprChecker& exprs,
                       param.name, Print(module, extent)));
     }
   }
+  std::set<std::string_view> names;
   for (const WeightSource& source : param.sources) {
     CheckSource(module, param, source, exprs, diagnostics);
+    if (!names.insert(source.name).second) {
+      diagnostics.Error(DiagnosticKind::Source, source.range,
+                        fmt::format("`%{}` is from \"{}\" twice, and the first that a checkpoint "
+                                    "has counts",
+                                    param.name, source.name));
+    }
   }
 }
 

@@ -129,9 +129,9 @@ class WeightsTest(unittest.TestCase):
 
     def test_a_range_of_a_tensor_of_the_checkpoint(self):
         program = self.Program(
-            w=param(2, 4, 1, sources=("l.{i}.x.weight", "l.{i}.qkv.weight"), ranges=((), ((5, 9),))),
+            w=param(2, 4, 1, sources=("l.{i}.x.weight", "l.{i}.qkv.weight"), ranges=((), ((5, 9, 10),))),
             all=param(2, 10, 1, sources=("l.{i}.qkv.weight",), ranges=((None,),)),
-            norm=param(2, 2, sources=("l.{i}.norm.weight",), ranges=(((1, 3),),), array=2))
+            norm=param(2, 2, sources=("l.{i}.norm.weight",), ranges=(((1, 3, 3),),), array=2))
         bound = self.bound(program)
         self.assertEqual(bound["w"].ravel().tolist(),
                          [1005, 1006, 1007, 1008, 1105, 1106, 1107, 1108])

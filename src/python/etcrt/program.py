@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from ._library import (ACCESS, DTYPES, ConstantInfo, DimInfo, Error, GraphInfo, Handle, ParamInfo,
@@ -21,7 +22,8 @@ class Param(NamedTuple):
     """A parameter: `extents` as text, one for each axis. `array`: of an array of tensors, how many
     it has, which is the first extent; else 0. `sources`: what it is called in a checkpoint. `shard`:
     the axis of which each rank has a part (`Program.part`), if there is one. `source_ranges`: of each
-    source what is taken of the first axes of each tensor, with None for all of an axis."""
+    source what is taken of the first axes of each tensor: the first element, the end, which is not
+    taken, and the extent of the axis, or None for all of it."""
 
     access: str
     dtype: str
@@ -29,13 +31,13 @@ class Param(NamedTuple):
     array: int = 0
     sources: Tuple[str, ...] = ()
     shard: Optional[int] = None
-    source_ranges: Tuple[Tuple[Optional[Tuple[int, int]], ...], ...] = ()
+    source_ranges: Tuple[Tuple[Optional[Tuple[int, int, int]], ...], ...] = ()
 
 
-def _ranges(text: str) -> Tuple[Optional[Tuple[int, int]], ...]:
-    """Of `[0..3072, *]` ((0, 3072), None)."""
-    bounds = [part.split("..") for part in text.strip("[]").split(", ") if part]
-    return tuple((int(part[0]), int(part[1])) if len(part) == 2 else None for part in bounds)
+def _ranges(text: str) -> Tuple[Optional[Tuple[int, int, int]], ...]:
+    """Of `[0..3072 of 9216, *]` ((0, 3072, 9216), None)."""
+    numbers = [re.findall(r"\d+", part) for part in text.split(",") if part]
+    return tuple((int(part[0]), int(part[1]), int(part[2])) if part else None for part in numbers)
 
 
 def _seen_in_tiles(tensor: Any, tile: Tile) -> Any:

@@ -58,7 +58,11 @@ class Planner {
     if (!TakeShape() || !CountParts()) {
       return;
     }
-    const Source& source = ChooseSource();
+    const Source* chosen = ChooseSource();
+    if (chosen == nullptr) {
+      return;
+    }
+    const Source& source = *chosen;
     if (!checkpoint_.untied_by().empty() && IsOfAnother(source)) {
       Problem(Cat("tensor `", FirstName(param_.sources.front()), "` is missing, and `",
                   checkpoint_.untied_by(), "` says that `", FirstName(source),
@@ -139,19 +143,25 @@ class Planner {
   /// Whether the parameter borrows the tensor of another one, as a head does with tied embeddings.
   bool IsOfAnother(const Source& source) const {
     const auto owns = [&](const manifest::Param& param) {
-      return !param.sources.empty() && param.sources.front() == source;
+      return !param.sources.empty() && param.sources.front().name == source.name;
     };
     return !owns(param_) && std::any_of(graph_.params.begin(), graph_.params.end(), owns);
   }
 
-  /// The first name whose first tensor is there; the first of all where none is.
-  const Source& ChooseSource() const {
+  /// The first name whose first tensor is there. Of several names, one has to be.
+  const Source* ChooseSource() {
+    std::string missing;
     for (const Source& source : param_.sources) {
       if (checkpoint_.Find(FirstName(source)) != nullptr) {
-        return source;
+        return &source;
       }
+      missing += Cat(missing.empty() ? "`" : ", `", FirstName(source), "`");
     }
-    return param_.sources.front();
+    if (param_.sources.size() == 1) {
+      return &param_.sources.front();
+    }
+    Problem(Cat("none of the tensors ", missing, " is there"));
+    return nullptr;
   }
 
   bool TakeParts(const std::string& source, size_t places) {
@@ -169,7 +179,7 @@ class Planner {
           indices[axis] += own_ * weights_.shape[axis];
         }
       }
-      is_whole &= TakePart(prefix_ + FillName(source, indices), places);
+      is_whole &= TakePart(prefix_ + FillName(source, indices));
     }
     return is_whole;
   }
@@ -181,85 +191,60 @@ class Planner {
     }
   }
 
-  /// Those of the axes behind `places`.
+  /// Which elements are taken of each axis of a tensor.
   bool TakeRanges(const Source& source, size_t places) {
-    ranges_ = source.ranges;
-    ranges_.resize(std::max(ranges_.size(), whole_.size() - places));
-    for (size_t i = 0; i < ranges_.size(); ++i) {
-      const int64_t extent = places + i < whole_.size() ? whole_[places + i] : 0;
-      if (ranges_[i] && ranges_[i]->end - ranges_[i]->first != extent) {
-        Problem(Cat("`", source.name, "` has a range of ", ranges_[i]->end - ranges_[i]->first,
+    if (source.ranges.size() > whole_.size() - places) {
+      Problem(Cat("`", source.name, "` has ", source.ranges.size(), " ranges, too many for ",
+                  whole_.size() - places, " axes"));
+      return false;
+    }
+    for (size_t i = 0; places + i < whole_.size(); ++i) {
+      const int64_t extent = whole_[places + i];
+      const bool has_range = i < source.ranges.size() && source.ranges[i];
+      const Source::Range range = has_range ? *source.ranges[i] : Source::Range{0, extent, extent};
+      if (range.end - range.first != extent) {
+        Problem(Cat("`", source.name, "` has a range of ", range.end - range.first,
                     " elements for an axis of ", extent));
         return false;
       }
+      weights_.taken.push_back(range);
+      of_tensor_.push_back(range.extent);
     }
     return true;
   }
 
-  bool HasShape(const CheckpointTensor& tensor, size_t places) const {
-    for (size_t i = 0; i < tensor.shape.size(); ++i) {
-      if (i >= whole_.size() - places || (ranges_[i] ? tensor.shape[i] < ranges_[i]->end
-                                                     : tensor.shape[i] != whole_[places + i])) {
-        return false;
-      }
-    }
-    return tensor.shape.size() == whole_.size() - places;
-  }
-
-  /// `[8, 64]`, `[at least 12, 64]`
-  std::string NeededShape(size_t places) const {
-    std::string text;
-    for (size_t i = 0; i < ranges_.size(); ++i) {
-      text += i == 0 ? "[" : ", ";
-      text += ranges_[i] ? Cat("at least ", ranges_[i]->end) : Cat(whole_[places + i]);
-    }
-    return text.empty() ? "[]" : text + "]";
-  }
-
-  /// Of the parts, which have one shape.
+  /// Of each tensor.
   void TakeRuns(size_t places) {
-    if (weights_.parts.empty()) {
-      return;
-    }
-    const std::vector<int64_t>& tensor = weights_.parts.front()->shape;
     PartRuns runs{1, 0, {}};
     int64_t stride = 1;
     bool is_all = true;  // of the axes so far
-    weights_.taken.resize(tensor.size());
-    for (size_t i = tensor.size(); i-- > 0;) {
+    for (size_t i = of_tensor_.size(); i-- > 0;) {
       const size_t axis = places + i;
       const int64_t elements = weights_.shape[axis];
-      weights_.taken[i] = ranges_[i].value_or(Source::Range{0, tensor[i]});
       const int64_t before = param_.shard == static_cast<int64_t>(axis) ? own_ * elements : 0;
       runs.offset += (weights_.taken[i].first + before) * stride;
       if (is_all) {
         runs.length *= elements;
-        is_all = elements == tensor[i];
+        is_all = elements == of_tensor_[i];
       } else {
         runs.loops.push_back({elements, stride});
       }
-      stride *= tensor[i];
+      stride *= of_tensor_[i];
     }
     if (!is_all) {
       weights_.runs = std::move(runs);
     }
   }
 
-  bool TakePart(const std::string& name, size_t places) {
+  bool TakePart(const std::string& name) {
     const CheckpointTensor* tensor = checkpoint_.Find(name);
     if (tensor == nullptr) {
       Problem(Cat("tensor `", name, "` is missing"));
       return false;
     }
-    if (!HasShape(*tensor, places)) {
+    if (tensor->shape != of_tensor_) {
       Problem(Cat("tensor `", name, "` has the shape ", ShapeText(tensor->shape),
-                  ", but must have ", NeededShape(places)));
-      return false;
-    }
-    if (!weights_.parts.empty() && tensor->shape != weights_.parts.front()->shape) {
-      Problem(Cat("tensor `", name, "` has the shape ", ShapeText(tensor->shape), ", and `",
-                  weights_.parts.front()->name, "` has ",
-                  ShapeText(weights_.parts.front()->shape)));
+                  ", but must have ", ShapeText(of_tensor_)));
       return false;
     }
     if (FindConversion(tensor->dtype, param_.dtype).kind == Conversion::Kind::None) {
@@ -289,11 +274,11 @@ class Planner {
   const std::string& prefix_;
   const RankOf share_;
   WeightPlan& plan_;
-  std::vector<std::optional<int64_t>> dims_;          // that of the mesh alone is known
-  std::vector<int64_t> whole_;                        // the shape of all parts together
-  std::vector<std::optional<Source::Range>> ranges_;  // of each axis of a tensor
-  int64_t cut_ = 1;                                   // in so many parts,
-  int64_t own_ = 0;                                   // of which the rank has this one
+  std::vector<std::optional<int64_t>> dims_;  // that of the mesh alone is known
+  std::vector<int64_t> whole_;                // the shape of all parts together
+  std::vector<int64_t> of_tensor_;            // the shape of each tensor
+  int64_t cut_ = 1;                           // in so many parts,
+  int64_t own_ = 0;                           // of which the rank has this one
   ParamWeights weights_;
 };
 

@@ -65,8 +65,8 @@ struct WeightPlan {
 };
 
 /// Holds all parameters of `graph` that name tensors against `checkpoint`. A tensor has the extents
-/// of the parameter's axes behind those that its name indexes, or has the ranges that are taken of
-/// it, and a dtype that can be converted. Where the graph has a mesh, it has those of all ranks
+/// of the parameter's axes behind those that its name indexes, or those that the ranges say it has,
+/// and a dtype that can be converted. Where the graph has a mesh, it has those of all ranks
 /// together, and `share` says whose part of it is meant. `prefix` stands before each name in the
 /// checkpoint.
 WeightPlan PlanWeights(const manifest::Graph& graph, const Checkpoint& checkpoint,

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 # and behind how many parts of as many rows a projection's begin.
 _EXPERTS = {"gate_proj": ("w13_weight", 0), "up_proj": ("w13_weight", 1),
             "down_proj": ("w2_weight", 0)}
-_Ranges = Sequence[Optional[Tuple[int, int]]]  # of the first axes; None: all of one
+_Ranges = Sequence[Optional[Tuple[int, int, int]]]  # of the first axes; None: all of one
 
 
 class NamedWeights:
@@ -47,7 +47,7 @@ class NamedWeights:
 
     def find_part(self, name: str, ranges: _Ranges) -> Any:
         """What is taken of the axes of a tensor. A KeyError where there is none."""
-        return self._tensors[name][tuple(slice(*(part or (None,))) for part in ranges)]
+        return self._tensors[name][tuple(slice(part[0], part[1]) if part else slice(None) for part in ranges)]
 
     def first(self, names: Sequence[str], rows: int, ranges: Sequence[_Ranges]) -> Any:
         """Of several names, the first that is there, and of its tensor what the name's ranges take."""

@@ -180,9 +180,9 @@ manifest::Graph Ranged(std::optional<int64_t> axis, bool of_columns) {
     param.shard.reset();
     param.shape[0] = Number(kLayers);
   }
-  param.sources = {{"none.{l}", {}}, {"rows.{l}", {{{kFirstRow, kFirstRow + kRows}}}}};
+  param.sources = {{"none.{l}", {}}, {"rows.{l}", {{{kFirstRow, kFirstRow + kRows, kAllRows}}}}};
   if (of_columns) {
-    param.sources[1].ranges.push_back({{kFirstColumn, kFirstColumn + kColumns}});
+    param.sources[1].ranges.push_back({{kFirstColumn, kFirstColumn + kColumns, kAllColumns}});
   }
   return graph;
 }
@@ -236,32 +236,37 @@ TEST_CASE("a parameter may be a range of each axis of its tensors, also of sever
   }
 }
 
-TEST_CASE("a range is inside of its tensors, which have one shape") {
-  const auto problem = [&](const std::vector<int64_t>& first, const std::vector<int64_t>& second) {
-    SafetensorsWriter writer;
-    for (const auto& [name, shape] : {std::pair("rows.0", &first), {"rows.1", &second}}) {
-      writer.Add(name, "F32", *shape,
-                 std::vector<float>(static_cast<size_t>(shape->at(0) * shape->at(1))));
-    }
-    Folder folder(writer.File());
-    const WeightPlan plan =
-        runtime::PlanWeights(Ranged(std::nullopt, false), folder.checkpoint, "", {});
-    return plan.problems.empty() ? "" : plan.problems.back().text;
+TEST_CASE("an axis of which a range is taken has the extent that the range says") {
+  Folder folder(LargerTensors(kColumns));
+  const auto problem = [&](std::vector<std::optional<manifest::Source::Range>> ranges) {
+    manifest::Graph graph = Ranged(std::nullopt, false);
+    graph.params[0].sources[1].ranges = std::move(ranges);
+    const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {});
+    return plan.problems.empty() ? "" : plan.problems.front().text;
   };
-  CHECK(problem({19, 32}, {19, 32}).empty());
-  CHECK(problem({18, 32}, {18, 32}) ==
-        "tensor `rows.1` has the shape [18, 32], but must have [at least 19, 32]");
-  CHECK(problem({19, 32}, {20, 32}) ==
-        "tensor `rows.1` has the shape [20, 32], and `rows.0` has [19, 32]");
-  CHECK(problem({19, 31}, {19, 31}) ==
-        "tensor `rows.1` has the shape [19, 31], but must have [at least 19, 32]");
+  CHECK(problem({{{8, 24, 24}}}).empty());
+  CHECK(problem({{{0, 16, 23}}}) ==
+        "tensor `rows.0` has the shape [24, 32], but must have [23, 32]");
+  CHECK(problem({{{0, 16, 24}}, {{0, 32, 33}}}) ==
+        "tensor `rows.0` has the shape [24, 32], but must have [24, 33]");
+  CHECK(problem({{{0, 15, 24}}}) == "`rows.{l}` has a range of 15 elements for an axis of 16");
+  CHECK(problem({std::nullopt, std::nullopt, {{0, 16, 24}}}) ==
+        "`rows.{l}` has 3 ranges, too many for 2 axes");
+}
+
+TEST_CASE("of several names one has to be there") {
+  Folder folder(SafetensorsWriter().Add("other", "F32", {1}, std::vector<float>{0}).File());
+  const WeightPlan plan =
+      runtime::PlanWeights(Ranged(std::nullopt, false), folder.checkpoint, "", {});
+  REQUIRE(plan.problems.size() == 1);
+  CHECK(plan.problems[0].text == "none of the tensors `none.0`, `rows.0` is there");
 }
 
 TEST_CASE("parameters with ranges of their own share no memory") {
   Folder folder(LargerTensors(kColumns));
   manifest::Graph graph = Ranged(std::nullopt, false);
   graph.params.resize(3, graph.params[0]);
-  graph.params[1].sources[1].ranges[0] = {0, kRows};
+  graph.params[1].sources[1].ranges[0] = {0, kRows, kAllRows};
   const WeightPlan plan = runtime::PlanWeights(graph, folder.checkpoint, "", {});
   REQUIRE(plan.params.size() == 3);
   CHECK(!plan.params[1].same_as);
