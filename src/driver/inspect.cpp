@@ -38,9 +38,10 @@ class Inspection {
     for (const manifest::Graph& graph : manifest_.graphs) {
       graphs.push_back(graph.name);
       for (const manifest::Dim& dim : graph.dims) {
+        // A dimension has one range in all graphs.
         if (std::find(dims.begin(), dims.end(), dim.name) == dims.end()) {
           dims.push_back(dim.name);
-          sizes_ok &= CheckSize(dim);
+          sizes_ok &= CheckSize(dim, dims_, diagnostics_);
         }
       }
     }
@@ -122,24 +123,6 @@ class Inspection {
   }
 
  private:
-  /// A dimension has one range in all graphs.
-  bool CheckSize(const manifest::Dim& dim) const {
-    auto given = dims_.find(dim.name);
-    if (given == dims_.end()) {
-      return true;
-    }
-    const int64_t size = given->second;
-    const bool in_range = dim.min <= size && size <= dim.max;
-    if (in_range && size % dim.multiple == 0) {
-      return true;
-    }
-    diagnostics_.Error(DiagnosticKind::CommandLine, {},
-                       fmt::format("`--dim {}={}` is not {}", dim.name, size,
-                                   in_range ? fmt::format("a multiple of {}", dim.multiple)
-                                            : fmt::format("in {}..{}", dim.min, dim.max)));
-    return false;
-  }
-
   bool IsShown(const manifest::Graph& graph) const { return only_.empty() || graph.name == only_; }
 
   std::string StateText() const {

@@ -92,7 +92,10 @@ class PackJob {
       values.push_back(known.back().value_or(0));
       names.push_back(dim.name);
     }
-    if (!CheckNames(given, "--dim", "dimension", names, diagnostics_)) {
+    if (!CheckNames(given, "--dim", "dimension", names, diagnostics_) ||
+        !std::all_of(graph_->dims.begin(), graph_->dims.end(), [&](const manifest::Dim& dim) {
+          return CheckSize(dim, given, diagnostics_);
+        })) {
       return false;
     }
     for (const manifest::Expr& extent : param_->shape) {
@@ -139,8 +142,9 @@ class PackJob {
       const int64_t tile[] = {param_->tile->rows, param_->tile->columns};
       result.shape = PackedShape(tensor.shape, tile);
     }
-    return WriteFiles({{options_.output, FileContents(options_.output, result, bytes)}},
-                      diagnostics_);
+    const std::string contents = FileContents(options_.output, result, bytes);
+    return options_.output == "-" ? WriteStdout(contents, diagnostics_)
+                                  : WriteFiles({{options_.output, contents}}, diagnostics_);
   }
 
   const PackOptions& options_;

@@ -82,10 +82,14 @@ std::optional<ArtifactView> ViewContainer(const std::string& path, const std::st
 }  // namespace
 
 std::optional<ArtifactView> ViewArtifact(const std::string& path, Diagnostics& diagnostics) {
-  if (path.ends_with(".etir") || path == "-") {
-    diagnostics.Error(
-        DiagnosticKind::CommandLine, {},
-        fmt::format("`{}` is a source; `etc compile` makes an artifact of it", DisplayName(path)));
+  if (path == "-") {
+    diagnostics.Error(DiagnosticKind::CommandLine, {},
+                      "an artifact is read from its file, not from standard input");
+    return std::nullopt;
+  }
+  if (path.ends_with(".etir")) {
+    diagnostics.Error(DiagnosticKind::CommandLine, {},
+                      fmt::format("`{}` is a source; `etc compile` makes an artifact of it", path));
     return std::nullopt;
   }
   const bool is_manifest = fs::path(path).extension() == ".json";
@@ -220,6 +224,24 @@ std::string LayoutText(const manifest::Param& param) {
   return param.tile ? fmt::format("tile({}, {}{})", param.tile->rows, param.tile->columns,
                                   param.tile->swizzle ? ", swizzle" : "")
                     : "";
+}
+
+bool CheckSize(const manifest::Dim& dim, const std::map<std::string, int64_t>& given,
+               Diagnostics& diagnostics) {
+  const auto found = given.find(dim.name);
+  if (found == given.end()) {
+    return true;
+  }
+  const int64_t size = found->second;
+  const bool in_range = dim.min <= size && size <= dim.max;
+  if (in_range && size % dim.multiple == 0) {
+    return true;
+  }
+  diagnostics.Error(DiagnosticKind::CommandLine, {},
+                    fmt::format("`--dim {}={}` is not {}", dim.name, size,
+                                in_range ? fmt::format("a multiple of {}", dim.multiple)
+                                         : fmt::format("in {}..{}", dim.min, dim.max)));
+  return false;
 }
 
 std::string WhereText(const manifest::Graph& graph, const manifest::Kernel& kernel) {

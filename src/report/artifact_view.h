@@ -54,6 +54,10 @@ struct KernelNeeds {
 /// `tile(8, 32)` or `tile(8, 32, swizzle)`, empty for a parameter that is row-major.
 [[nodiscard]] std::string LayoutText(const manifest::Param& param);
 
+/// Whether the size that `--dim` gives the dimension, if it gives one, is in its range.
+[[nodiscard]] bool CheckSize(const manifest::Dim& dim, const std::map<std::string, int64_t>& given,
+                             Diagnostics& diagnostics);
+
 /// `batch in 1..8`, empty for a kernel that serves every size.
 [[nodiscard]] std::string WhereText(const manifest::Graph& graph, const manifest::Kernel& kernel);
 
