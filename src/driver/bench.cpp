@@ -214,7 +214,8 @@ class BenchJob {
     source.file = file;
     source.for_host = on_host;
     auto module = LoadModule(source, session_, sizes);
-    if (!module || !HasProgram(*module, session_)) {
+    if (!module || !HasProgram(*module, session_) ||
+        !CheckOutputsDiffer({options_.output}, session_.imports(), session_.diagnostics())) {
       return nullptr;
     }
     if (IsScheduled(*module)) {

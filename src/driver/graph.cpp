@@ -170,6 +170,9 @@ ExitCode Execute(const GraphOptions& options) {
     return session.Finish();
   }
   auto module = LoadModule(options.source, session);
+  if (!CheckOutputsDiffer({options.output}, session.imports(), diagnostics)) {
+    return session.Finish();
+  }
   if (!module || !DeriveEvents(*module, {}, diagnostics)) {
     return session.Finish(ExitCode::InputWrong);
   }

@@ -34,6 +34,9 @@ ExitCode Execute(const OptOptions& options) {
   }
   PhaseTimer timer;
   auto module = LoadModule(options.source, session);
+  if (!CheckOutputsDiffer({options.output}, session.imports(), session.diagnostics())) {
+    return session.Finish();
+  }
   LoweringOptions lowering = options.lowering;
   lowering.schedule.flag_in_data = options.arch != Arch::Host;
   if (module && options.passes.empty()) {

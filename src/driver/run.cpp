@@ -65,7 +65,8 @@ class RunJob {
       return false;
     }
     auto program = Load({options_.graph, *dims, *inputs, *outputs});
-    if (!program) {
+    if (!program ||
+        !CheckOutputsDiffer(Written(*outputs), session_.imports(), session_.diagnostics())) {
       return false;
     }
     auto graph = SelectGraph(*program, options_.graph, session_.diagnostics());
@@ -108,11 +109,15 @@ class RunJob {
     for (const auto& [name, file] : inputs) {
       read.push_back(file);
     }
+    return CheckOutputsDiffer(Written(outputs), read, session_.diagnostics());
+  }
+
+  std::vector<std::string> Written(const Assignments& outputs) const {
     std::vector<std::string> written = {options_.profile};
     for (const auto& [name, file] : outputs) {
       written.push_back(file);
     }
-    return CheckOutputsDiffer(written, read, session_.diagnostics());
+    return written;
   }
 
   /// What is promised of integers does not hold for all that may be drawn.

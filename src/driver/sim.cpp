@@ -50,12 +50,14 @@ std::optional<SimulatedKernel> Played(const ScheduledProgram& program, KernelId 
 
 ExitCode Execute(const SimOptions& options) {
   Session session(options.source.diagnostics);
-  if (!CheckOutputsDiffer({options.trace}, FilesOf(options.source), session.diagnostics()) ||
+  std::vector<std::string> read = FilesOf(options.source);
+  read.push_back(options.routing);
+  if (!CheckOutputsDiffer({options.trace}, read, session.diagnostics()) ||
       !CheckFolder(options.trace, session.diagnostics())) {
     return session.Finish();
   }
   auto program = LoadScheduled(options, session);
-  if (!program) {
+  if (!program || !CheckOutputsDiffer({options.trace}, session.imports(), session.diagnostics())) {
     return session.Finish();
   }
   const auto& [module, sizes, values, routing] = *program;

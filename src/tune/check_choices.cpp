@@ -185,14 +185,16 @@ class ChoiceRun {
                             ? fmt::format("{} of {} elements, the first is number {}",
                                           found.mismatches, found.elements, found.first_mismatch)
                             : fmt::format("a relative L2 error of {:.2g}", found.relative_l2);
-    auto what = [&](const std::string& option) {
-      return alternative ? fmt::format("the alternative `{}`", option)
-                         : fmt::format("`{}` = {}", probe.parameter, option);
+    auto what = [&](const Probe& of) {
+      return alternative              ? fmt::format("the alternative `{}`", of.option)
+             : of.alternative.empty() ? fmt::format("`{}` = {}", of.parameter, of.option)
+                                      : fmt::format("`{}` = {} in the alternative `{}`",
+                                                    of.parameter, of.option, of.alternative);
     };
     diagnostics_
         .Error(alternative ? DiagnosticKind::Alternative : DiagnosticKind::Choice, probe.callee,
-               fmt::format("{} of `@{}` computes another `%{}` than {}: {}", what(probe.option),
-                           probe.function, tensor, what(reference.option), where))
+               fmt::format("{} of `@{}` computes another `%{}` than {}: {}", what(probe),
+                           probe.function, tensor, what(reference), where))
         .notes.push_back({probe.call, fmt::format("with {}", fmt::join(sizes_text, ", "))});
   }
 

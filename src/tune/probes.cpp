@@ -68,6 +68,17 @@ std::vector<Decision> SomeOf(const std::vector<Decision>& all) {
   return some;
 }
 
+/// Those that a call may take and does not.
+void AddOtherAlternatives(const OpenSite& site, std::set<std::string>& others) {
+  for (const Decision& decision : site.decisions) {
+    for (const Option& option : decision.question.options) {
+      if (decision.question.parameter == kAlternative && option.name != decision.answer.option) {
+        others.insert(option.name);
+      }
+    }
+  }
+}
+
 /// What the caller promises of the tensor that stands in a parameter's place is promised of it.
 void TakePromises(Tensor& param, const Tensor& given) {
   if (given.kind == TensorKind::Param && !param.value_hi && given.indices.empty()) {
@@ -193,17 +204,28 @@ void Probes::AddSite(const OpenSite& site, bool prove, std::vector<OpenSite>& in
       continue;
     }
     probe.is_reference = false;
-    for (const Option& option : Spread(question.options, alternative)) {
-      if (option.name != reference) {
-        probe.option = option.name;
-        (void)AddProbe(site, decision, probe, prove, inner, diagnostics);
+    std::vector<Option> options = Spread(question.options, alternative);
+    std::erase_if(options, [&](const Option& option) { return option.name == reference; });
+    for (size_t i = 0; i < options.size(); ++i) {
+      probe.option = options[i].name;
+      auto others = AddProbe(site, decision, probe, prove, inner, diagnostics);
+      if (others && !alternative && (i == 0 || i + 1 == options.size())) {
+        for (const std::string& other : *others) {
+          Probe of_other = probe;
+          of_other.alternative = other;
+          (void)AddProbe(site, decision, of_other, prove, inner, diagnostics);
+        }
       }
     }
   }
 }
 
-bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe probe, bool prove,
-                      std::vector<OpenSite>& inner, Diagnostics& diagnostics) {
+/// The alternatives of the function that its call may also take, or nothing where there is no such
+/// probe.
+std::optional<std::set<std::string>> Probes::AddProbe(const OpenSite& site,
+                                                      const Decision& decision, Probe probe,
+                                                      bool prove, std::vector<OpenSite>& inner,
+                                                      Diagnostics& diagnostics) {
   probe.graph = fmt::format("probe_{}", probes_.size());
   MakeGraph(site, decision, probe);
   module_.items = open_.items;
@@ -214,7 +236,7 @@ bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe prob
   std::vector<OpenSite> inside;
   bool expanded = Expand(inside, found);
   if (expanded && !HasTasks(probe.id, probe.range)) {
-    return false;  // in this range the function does nothing
+    return std::nullopt;  // in this range the function does nothing
   }
   if (expanded && ranks() > 1) {
     AddApart(module_, module_.graphs[probe.id], probe.range, ranks(), apart_);
@@ -226,11 +248,16 @@ bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe prob
                                    probe.option, probe.function)});
       diagnostics.Add(std::move(diagnostic));
     }
-    return false;
+    return std::nullopt;
   }
-  // The probe's own call is the one that is being looked at.
-  std::copy_if(inside.begin(), inside.end(), std::back_inserter(inner),
-               [&](const OpenSite& one) { return one.name != site.name; });
+  std::set<std::string> others;
+  for (const OpenSite& one : inside) {
+    if (one.name == site.name) {  // the call that is being looked at
+      AddOtherAlternatives(one, others);
+    } else {
+      inner.push_back(one);
+    }
+  }
   KeepConstants();
   std::copy_if(module_.items.begin(), module_.items.end(), std::back_inserter(functions_),
                [](const Item& item) {
@@ -238,7 +265,7 @@ bool Probes::AddProbe(const OpenSite& site, const Decision& decision, Probe prob
                         std::holds_alternative<DeviceId>(item);
                });
   probes_.push_back(std::move(probe));
-  return true;
+  return others;
 }
 
 /// The values of a call may be named by the expansion of what is around it.
@@ -273,6 +300,9 @@ void Probes::MakeGraph(const OpenSite& site, const Decision& decision, Probe& pr
   call.pins.push_back({probe.parameter,
                        alternative ? ExprId{} : MakeInt(module_, std::stoll(probe.option)),
                        alternative ? probe.option : "", site.call});
+  if (!probe.alternative.empty()) {
+    call.pins.push_back({std::string(kAlternative), {}, probe.alternative, site.call});
+  }
   for (size_t i = 0; i < site.params.size(); ++i) {
     TensorId param = copier.CopyParam(site.params[i]);
     std::vector<ExprId> shape = module_.tensors[param].shape;

@@ -1,6 +1,7 @@
 // Small programs of one call each, by which an option of what an operator leaves open is looked at.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@ struct Probe {
   std::string function;   // that is called
   std::string parameter;  // that is pinned
   std::string option;
+  std::string alternative;    // that is pinned beside a choice; else empty
   bool is_reference = false;  // the others of its group compute what it does
   size_t group = 0;           // of the same call, parameter and range
   DimRanges range;
@@ -38,8 +40,9 @@ struct Probe {
 };
 
 /// All options that the calls of a program leave open, and that the calls inside of these do. Of a
-/// choice with many values some are taken: the least, the largest, and some between. Of a program
-/// over ranks a probe is the call on all of them, whose tensors have an axis more in front.
+/// choice with many values some are taken: the least, the largest, and some between. The outermost
+/// of these are looked at in each alternative that may have them. Of a program over ranks a probe
+/// is the call on all of them, whose tensors have an axis more in front.
 class Probes {
  public:
   /// `open`: the module in front of expansion, with its constants set and one number of ranks.
@@ -62,8 +65,10 @@ class Probes {
   std::string KeyOf(const OpenSite& site) const;
   void AddSite(const OpenSite& site, bool prove, std::vector<OpenSite>& inner,
                Diagnostics& diagnostics);
-  bool AddProbe(const OpenSite& site, const Decision& decision, Probe probe, bool prove,
-                std::vector<OpenSite>& inner, Diagnostics& diagnostics);
+  std::optional<std::set<std::string>> AddProbe(const OpenSite& site, const Decision& decision,
+                                                Probe probe, bool prove,
+                                                std::vector<OpenSite>& inner,
+                                                Diagnostics& diagnostics);
   void MakeGraph(const OpenSite& site, const Decision& decision, Probe& probe);
   void KeepConstants();
   bool HasTasks(GraphId graph, const DimRanges& range) const;

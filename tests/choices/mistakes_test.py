@@ -75,6 +75,7 @@ MISTAKES = {
         ("(s + 1) * K / S)", "min(K, (s + 1) * (K / S)))"),  # no rest
         ("sum(s: S) %p", "sum(s: S - 1) %p"),
         ("sum(s: S) %p", "max(s: S) %p"),
+        ("sum(s: S) %p", "sum(s: min(S, 4)) %p"),  # of more parts than `parts` has unless somebody chooses
         ("%p: out f32[S, B, N]", "%p: out bf16[S, B, N]", "%p: f32[S, B, N]", "%p: bf16[S, B, N]", "buffer f32[parts, B, N]", "buffer bf16[parts, B, N]"),
         ("%y[b, n] = sum(s: S)", "%y[b, n] = bf16(%p[0, b, n]) + sum(s: 1..S)"),
         ("sum(s: S) %p[s, b, n]", "sum(s: S) %p[s, b, N - 1 - n]"),
