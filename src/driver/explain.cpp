@@ -79,11 +79,24 @@ ExplainedChoice ExplainSchedule(const Decision& decision, const ScheduleCosts& c
   return {std::move(resolved), std::move(us)};
 }
 
+/// Whether there is a graph of that name that becomes kernels, if one is named.
+bool HasGraph(const Module& open, const std::string& name, Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const Item& item : open.items) {
+    const auto* id = std::get_if<GraphId>(&item);
+    if (id != nullptr && open.graphs[*id].generics.empty() &&
+        open.graphs[*id].alternatives.empty()) {
+      names.push_back(open.graphs[*id].name);
+    }
+  }
+  return name.empty() || CheckName(name, "--graph", "graph", names, diagnostics);
+}
+
 /// What operators leave open, in place of what the kernels take.
 ExitCode ExplainChoices(const ExplainOptions& options, Session& session) {
   auto open = LoadOpen(options.source, session);
   auto decisions = open ? DecisionsOf(*open, options.source, session) : std::nullopt;
-  if (!decisions) {
+  if (!decisions || !HasGraph(*open, options.graph, session.diagnostics())) {
     return session.Finish();
   }
   ChoiceCosts costs(*open, *options.source.target, Decided(*decisions));

@@ -6,6 +6,7 @@
 
 #include "ir/walk.h"
 #include "report/explain_report.h"
+#include "report/sizes_text.h"
 
 namespace etc {
 namespace {
@@ -21,11 +22,7 @@ class TextWriter {
     const KernelCost& cost = explained.cost;
     double us = cost.times.Sum();
     std::string text = fmt::format("kernel @{} of @{}", kernel.name, kernel.graph);
-    for (const auto& [dim, value] : explained.sizes) {
-      const std::string& name = report_.module.symbols[dim].name;
-      text += fmt::format(", {} = {}{}", name, value,
-                          report_.sizes.contains(name) ? "" : " (the least)");
-    }
+    text += SizesText(report_.module, kernel, explained.sizes, report_.sizes);
     for (const auto& [name, value] : report_.values) {
       text += fmt::format(", %{} = {}", name, value);
     }
@@ -59,6 +56,9 @@ class TextWriter {
       if (call.generated) {
         text += "    has no implementation: predicted as if tuned, which a generated body is not\n";
       }
+      if (call.tasks == 0 && DataSayTasks(call.share)) {
+        text += "    data say how many tasks it has, so nothing of it is predicted\n";
+      }
       text += PushText(kernel, call.share);
       for (size_t e = 0; e < call.edges.size(); ++e) {
         const EdgeCost& edge = call.edges[e];
@@ -70,6 +70,10 @@ class TextWriter {
   }
 
  private:
+  bool DataSayTasks(NodeId id) const {
+    return ReadsTensor(report_.module, std::get<Share>(report_.module.nodes[id]).axes);
+  }
+
   /// Of a case that is pushed where data decide what its tasks wait for: how precisely.
   std::string PushText(const Kernel& kernel, NodeId id) const {
     const Module& module = report_.module;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ir/walk.h"
+#include "report/sizes_text.h"
 
 namespace etc {
 namespace {
@@ -26,12 +27,8 @@ double Percent(double part, double whole) { return whole > 0 ? 100 * part / whol
 
 double TicketWait(const SimRun& run) { return run.idle[static_cast<size_t>(Idle::Tickets)]; }
 
-double FloorOf(const SimulatedKernel& kernel, const Target& target) {
-  double bytes = 0;
-  for (const CallCost& call : kernel.calls) {
-    bytes += static_cast<double>(call.iterations) * (call.streamed_bytes + call.read_bytes);
-  }
-  return bytes / target.stream_bytes;
+double FloorOf(const SimReport& report, const SimulatedKernel& kernel) {
+  return BytesReadOnce(report.module, kernel.calls, kernel.sizes) / report.target.stream_bytes;
 }
 
 const std::string& CalleeOf(const Module& module, const CallCost& call) {
@@ -43,11 +40,7 @@ std::string KernelText(const SimReport& report, const SimulatedKernel& kernel) {
   const Simulation& simulation = kernel.simulation;
   const SimRun& run = simulation.run;
   std::string text = fmt::format("kernel @{} of @{}", played.name, played.graph);
-  for (const auto& [dim, value] : kernel.sizes) {
-    const std::string& name = report.module.symbols[dim].name;
-    text +=
-        fmt::format(", {} = {}{}", name, value, report.sizes.contains(name) ? "" : " (the least)");
-  }
+  text += SizesText(report.module, played, kernel.sizes, report.sizes);
   for (const auto& [name, value] : report.values) {
     text += fmt::format(", %{} = {}", name, value);
   }
@@ -59,7 +52,7 @@ std::string KernelText(const SimReport& report, const SimulatedKernel& kernel) {
         fmt::format("  routing    {}: {} tokens, {:.1f} of {} experts in a layer\n", report.routing,
                     kernel.routing->tokens, kernel.routing->mean_distinct, kernel.routing->experts);
   }
-  double floor = FloorOf(kernel, report.target);
+  double floor = FloorOf(report, kernel);
   text += fmt::format(
       "  time       {:.1f} us, {:.0f} % of it the floor of {:.1f} us; {:.1f} us before the first "
       "task\n",
@@ -85,7 +78,8 @@ std::string KernelText(const SimReport& report, const SimulatedKernel& kernel) {
     text += fmt::format("{} {} {:.1f} %", cause == Stall::Ring ? "" : ",", name,
                         Percent(run.stalls[static_cast<size_t>(cause)], all));
   }
-  text += fmt::format("; {:.2f} TB/s in the mean\n", run.bytes / run.makespan / 1e6);
+  text += fmt::format("; {:.2f} TB/s in the mean\n",
+                      run.makespan > 0 ? run.bytes / run.makespan / 1e6 : 0.0);
   size_t width = 13;
   for (const CallCost& call : kernel.calls) {
     width = std::max(width, CalleeOf(report.module, call).size() + 1);
@@ -146,7 +140,7 @@ ordered_json KernelJson(const SimReport& report, const SimulatedKernel& kernel) 
           {"dims", dims},
           {"us", Rounded(simulation.us)},
           {"full_clock_us", Rounded(simulation.full_clock_us)},
-          {"floor_us", Rounded(FloorOf(kernel, report.target))},
+          {"floor_us", Rounded(FloorOf(report, kernel))},
           {"busy_us", Rounded(simulation.run.busy)},
           {"idle_us", idle},
           {"loader_stalls_us", stalls},

@@ -137,10 +137,12 @@ class KernelCounter {
         // copy. What other implementations read again, they hold.
         double copies = std::floor(read->second.one_task * body.tasks / std::max(all, 1.0));
         call.streamed_bytes += element * all;
+        call.reads[share.args[i].tensor] += element * all;
         call.copied_bytes += element * all * (call.in_tiles ? std::max(copies, 1.0) : 1);
         call.streams.insert(share.args[i].tensor);
       } else if (!written_.contains(share.args[i].tensor)) {
         call.read_bytes += element * read->second.all_tasks;
+        call.reads[share.args[i].tensor] += element * read->second.all_tasks;
       } else {
         double one = element * read->second.one_task;
         bool is_own = call.tasks == 1 || read->second.all_tasks > read->second.one_task;
@@ -192,6 +194,25 @@ class KernelCounter {
 };
 
 }  // namespace
+
+double BytesReadOnce(const Module& module, const std::vector<CallCost>& calls, const Env& dims) {
+  std::map<TensorId, double> reads;
+  for (const CallCost& call : calls) {
+    for (const auto& [tensor, bytes] : call.reads) {
+      reads[tensor] += static_cast<double>(call.iterations) * bytes;
+    }
+  }
+  double all = 0;
+  for (const auto& [id, bytes] : reads) {
+    const Tensor& tensor = module.tensors[id];
+    auto held = static_cast<double>(SizeInBytes(tensor.type));
+    for (ExprId extent : tensor.shape) {
+      held *= static_cast<double>(EvaluateInt(module, extent, dims).value_or(0));
+    }
+    all += std::min(bytes, held);
+  }
+  return all;
+}
 
 void FindSpills(const Target& target, std::vector<CallCost>& calls) {
   std::map<TensorId, double> spilled;

@@ -86,11 +86,12 @@ struct CallCost {
   int64_t tasks_per_sm = 0;           // on the SM that has most
   double balance = 1;                 // tasks over what that many on each SM would be
   double streamed_bytes = 0;          // by the loader, ahead of every wait
-  double copied_bytes = 0;   // the same by all tasks together, what L2 has by then included
-  double read_bytes = 0;     // other operands that the launch does not write
-  double fetched_bytes = 0;  // written in this launch and read again, by all tasks together
-  double first_bytes = 0;    // what an SM reads of them before its first operation
-  bool is_own = false;       // what a task reads most of written in this launch is its own
+  double copied_bytes = 0;           // the same by all tasks together, what L2 has by then included
+  double read_bytes = 0;             // other operands that the launch does not write
+  double fetched_bytes = 0;          // written in this launch and read again, by all tasks together
+  double first_bytes = 0;            // what an SM reads of them before its first operation
+  bool is_own = false;               // what a task reads most of written in this launch is its own
+  std::map<TensorId, double> reads;  // of streamed_bytes and read_bytes, by tensor
   std::map<TensorId, double> fetches;  // of fetched_bytes, by tensor
   std::map<TensorId, double> stores;   // bytes that all tasks together write
   double spilled_bytes = 0;   // of both, those that memory moves, as L2 does not hold them so long
@@ -110,6 +111,10 @@ struct CallCost {
 
 /// The time of the slowest edge into a call; one of peers counts as `of_peer` others.
 double SlowestEdge(const CallCost& call, const PerSignal& signal, const PerSignal& of_peer);
+
+/// What the calls read of what the launch does not write: of a tensor that several read, or one in
+/// several iterations, no more than it has.
+double BytesReadOnce(const Module& module, const std::vector<CallCost>& calls, const Env& dims);
 
 /// Fills in `spilled_bytes`. What a call writes leaves L2 where it and what tensor copies bring
 /// meanwhile is more than L2 holds: other copies are the first that L2 gives up.

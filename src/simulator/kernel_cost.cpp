@@ -41,9 +41,9 @@ KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, c
     }
     call.floor_us = (call.streamed_bytes + call.read_bytes) / target.stream_bytes;
     call.latency_us = call.times[Limit::Signals];
-    cost.bytes += iterations * (call.streamed_bytes + call.read_bytes);
     cost.flops += iterations * call.flops;
   }
+  cost.bytes = BytesReadOnce(module, cost.calls, dims);
   cost.floor_us = cost.bytes / target.stream_bytes;
   cost.times[Limit::Power] = std::max(simulation.us - cost.times.Sum(), 0.0);
   return cost;

@@ -262,6 +262,15 @@ void ApplyRouting(const RoutingCost& routing, std::vector<CallCost>& calls) {
     CallCost& call = calls[routed.call];
     std::vector<std::vector<Place>> lists = ListsOf(routing, routed);
     call.streamed_bytes = call.copied_bytes = routed.expert_bytes * MeanDistinct(lists);
+    for (TensorId tensor : call.streams) {
+      call.reads.erase(tensor);
+    }
+    for (TensorId tensor : routed.tensors) {
+      if (auto read = call.reads.find(tensor); read != call.reads.end()) {
+        call.read_bytes -= read->second;
+      }
+      call.reads[tensor] = call.streamed_bytes / static_cast<double>(routed.tensors.size());
+    }
     if (routed.places == 0) {
       continue;
     }

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "trace/fixed.h"
@@ -11,6 +12,11 @@ std::string Quoted(const std::string& text) {
 }
 
 std::string Microseconds(double nanoseconds) { return Fixed(nanoseconds / 1000, 3); }
+
+/// From the begin to the end as they are printed, so that neighbours do not overlap.
+std::string Duration(const Span& span) {
+  return Microseconds(std::round(span.end) - std::round(span.begin));
+}
 
 std::string ValueOf(const Argument& argument) {
   if (const auto* number = std::get_if<int64_t>(&argument.value)) {
@@ -60,7 +66,7 @@ class Writer {
 
   void Event(const Span& span) {
     Open("X", trace_.tracks[span.track].process, span.track);
-    text_ += ", \"ts\": " + Microseconds(span.begin) + ", \"dur\": " + Microseconds(span.Length()) +
+    text_ += ", \"ts\": " + Microseconds(std::round(span.begin)) + ", \"dur\": " + Duration(span) +
              ", \"name\": " + Quoted(span.name) + ", \"cat\": \"" + NameOf(span.kind) +
              "\", \"args\": {\"call\": " + Quoted(span.call);
     for (const Argument& argument : span.arguments) {
