@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/evaluate.h"
+#include "support/nearest_word.h"
 
 namespace etc {
 namespace {
@@ -48,6 +49,29 @@ std::string Found(const Override& given, ValueKind wanted) {
              : fmt::format("of kind {}", Spelling(KindOf(given)));
 }
 
+/// A note on what a name that no constant has may mean.
+void AddMeant(const Module& module, const std::string& name, Diagnostic& error) {
+  std::vector<std::string> constants;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<SymbolId>(&item);
+    if (id == nullptr) {
+      continue;
+    }
+    const Symbol& symbol = module.symbols[*id];
+    if (symbol.kind == SymbolKind::Dim && symbol.name == name) {
+      error.notes.push_back({symbol.range, fmt::format("`{}` is a dimension", name)});
+      return;
+    }
+    if (symbol.kind == SymbolKind::Const) {
+      constants.push_back(symbol.name);
+    }
+  }
+  if (std::string nearest = NearestWord(name, constants); !nearest.empty()) {
+    error.notes.push_back({module.symbols[FindConstant(module, nearest)].range,
+                           fmt::format("did you mean `{}`?", nearest)});
+  }
+}
+
 /// One number of ranks in the place of those of the mesh.
 void OverrideMesh(Module& module, const Override& given, Diagnostics& diagnostics) {
   const Symbol& size = module.symbols[module.mesh->size];
@@ -77,9 +101,10 @@ bool OverrideConstants(Module& module, const std::vector<Override>& overrides,
     SymbolId id = FindConstant(module, given.name);
     if (!id) {
       if (given.required) {
-        diagnostics.Error(
+        Diagnostic& unknown = diagnostics.Error(
             error, {},
             fmt::format("`{}` from {} is not a constant of the program", given.name, given.origin));
+        AddMeant(module, given.name, unknown);
       }
       continue;
     }

@@ -8,12 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "support/nearest_word.h"
 #include "support/source.h"
 
 namespace etc {
-
-/// Edits (insert, delete, replace, swap of neighbours) that turn one name into the other.
-size_t EditDistance(std::string_view a, std::string_view b);
 
 /// The names of one kind (scalars, `%` or `@`). No name hides another that is visible.
 template <class T>
@@ -40,22 +38,7 @@ class Names {
   }
 
   /// The visible name closest to a misspelt one, or empty where none is close.
-  std::string Nearest(std::string_view name) const {
-    size_t best = name.size() < 3 ? name.size() : name.size() / 3 + 1;
-    std::string nearest;
-    for (const std::string& candidate : order_) {
-      size_t longer = std::max(name.size(), candidate.size());
-      if (longer - std::min(name.size(), candidate.size()) >= best) {
-        continue;
-      }
-      size_t distance = EditDistance(name, candidate);
-      if (distance < best) {
-        best = distance;
-        nearest = candidate;
-      }
-    }
-    return nearest;
-  }
+  std::string Nearest(std::string_view name) const { return NearestWord(name, order_); }
 
   /// Calls `visit` with each name and its entry, in the order of their declarations.
   template <class Visit>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "support/nearest_word.h"
 #include "text/parser_impl.h"
 #include "text/words.h"
 

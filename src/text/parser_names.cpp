@@ -71,6 +71,10 @@ SymbolId Parser::FindScalar(const Token& name) {
     return module_->symbols.Add(
         {std::string(name.text), SymbolKind::Const, name.range, {}, {}, {}, {}});
   }
+  if (const auto* tensor = names_.tensors.Find(name.text)) {
+    Unknown("", name, "%" + std::string(name.text), tensor->range, "scalar");
+    return module_->sms;
+  }
   std::string nearest = names_.scalars.Nearest(name.text);
   const auto* entry = names_.scalars.Find(nearest);
   Unknown("", name, nearest, entry ? entry->range : SourceRange{}, "scalar");

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "text/names.h"
+#include "support/nearest_word.h"
 
 namespace etc {
 
@@ -40,22 +40,6 @@ std::vector<std::string_view> KeywordWords() {
 #define ETC_KEYWORD(name, text) text,
 #include "text/tokens.def"
   };
-}
-
-std::string NearestWord(std::string_view word, const std::vector<std::string_view>& known) {
-  size_t best = word.size() < 3 ? word.size() : word.size() / 3 + 1;
-  std::string nearest;
-  for (std::string_view candidate : known) {
-    size_t longer = std::max(word.size(), candidate.size());
-    size_t distance = longer - std::min(word.size(), candidate.size()) < best
-                          ? EditDistance(word, candidate)
-                          : best;
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 Note KnownWords(std::string_view word, const std::vector<std::string_view>& known) {

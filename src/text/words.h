@@ -16,9 +16,6 @@ std::vector<std::string_view> ElementTypeWords();
 /// The words of the grammar.
 std::vector<std::string_view> KeywordWords();
 
-/// The known word closest to a misspelt one; empty where none is close.
-std::string NearestWord(std::string_view word, const std::vector<std::string_view>& known);
-
 /// "did you mean `floor`?" or, where no word is close, "known are `a`, `b` and `c`".
 Note KnownWords(std::string_view word, const std::vector<std::string_view>& known);
 

@@ -1,4 +1,7 @@
-#include "text/names.h"
+#include "support/nearest_word.h"
+
+#include <utility>
+#include <vector>
 
 namespace etc {
 
