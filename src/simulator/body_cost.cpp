@@ -110,8 +110,32 @@ class BodyCounter : BodyVisitor {
     return EvaluateBool(module_, condition, env_, sizes_.ranges).value_or(true);
   }
 
+  struct SharedRange {
+    int64_t all = 0;  // values of all ranges together
+    int64_t ranges = 1;
+  };
+  /// Of an axis from one element of a monotone tensor to another: neighbours, which share what is
+  /// below the largest element.
+  std::optional<SharedRange> FindShared(const Axis& axis) const {
+    const auto* lo = axis.lo ? std::get_if<Load>(&module_.exprs[axis.lo]) : nullptr;
+    const auto* hi = std::get_if<Load>(&module_.exprs[axis.hi]);
+    if (lo == nullptr || hi == nullptr || lo->tensor != hi->tensor) {
+      return std::nullopt;
+    }
+    const Tensor& tensor = module_.tensors[lo->tensor];
+    auto largest = Int(axis.hi);
+    auto elements = tensor.shape.empty() ? std::nullopt : Int(tensor.shape.back());
+    if (!tensor.monotone || !largest || !elements || *elements < 2) {
+      return std::nullopt;
+    }
+    return SharedRange{*largest, *elements - 1};
+  }
+
   /// Gives the axis its first, its middle and its last value; the number of its values in the mean.
   double Enter(const Axis& axis) {
+    if (auto shared = FindShared(axis); shared && !tasks_.contains(axis.var)) {
+      return EnterShared(axis, *shared);
+    }
     auto lo = [&](const Env& env) { return axis.lo ? Int(axis.lo, env) : 0; };
     std::optional<int64_t> first = lo(env_), end = Int(axis.hi);
     std::optional<int64_t> last_first = lo(last_), last_end = Int(axis.hi, last_);
@@ -140,6 +164,18 @@ class BodyCounter : BodyVisitor {
       starts_with_[axis.var] = WithStarts(SymbolsOf(axis.lo));
     }
     return mean;
+  }
+
+  double EnterShared(const Axis& axis, const SharedRange& shared) {
+    env_[axis.var] = 0;
+    middle_[axis.var] = shared.all / 2;
+    last_[axis.var] = std::max<int64_t>(shared.all - 1, 0);
+    all_[axis.var] = static_cast<double>(shared.all);
+    const double rounds = all_[axis.var] / static_cast<double>(shared.ranges);
+    rounds_[axis.var] = rounds;
+    made_of_[axis.var] = {axis.var};
+    starts_with_[axis.var] = WithStarts(SymbolsOf(axis.lo));
+    return rounds;
   }
 
   /// The axes that an expression varies with, but for those that only move an axis' bounds, and
