@@ -155,6 +155,11 @@ void AddProofs(CLI::App* app, ProofOptions& proofs) {
                 "Say what is derived, and what is not proved, and why");
 }
 
+std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
+  std::string name = CLI::Formatter::make_option_name(option, is_positional);
+  return name.substr(0, name.find('{'));
+}
+
 CommandHelp DescribeCommand(const CLI::App& app) {
   CommandHelp command{app.get_name(), app.get_description(), {}, {}};
   for (const CLI::Option* option : app.get_options()) {

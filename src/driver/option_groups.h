@@ -15,6 +15,12 @@
 
 namespace etc {
 
+/// Shows a flag without the value that it stands for, `{false}`.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
+};
+
 CLI::Validator OneOfWords(std::vector<std::string> words);
 
 /// An option whose value is one of a few words.

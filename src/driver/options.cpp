@@ -389,6 +389,7 @@ std::variant<Command, ExitCode> ParseCommandLine(int argc, const char* const* ar
   CLI::App app("The Event Tensor Compiler: .etir programs to persistent CUDA kernels", "etc");
   app.set_version_flag("--version", "etc " ETC_VERSION);
   app.footer(kFooter);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(1);
   app.option_defaults()->take_last();
   AddCompileCommand(app, command, compile);

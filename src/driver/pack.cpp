@@ -29,7 +29,7 @@ class PackJob {
     std::vector<std::string> read = FilesOf(options_.file);
     read.push_back(options_.input);
     if (!view || !CheckOutputsDiffer({options_.output}, read, diagnostics_) ||
-        !Find(view->manifest)) {
+        !Find(view->manifest) || !CheckDims(*dims)) {
       return false;
     }
     TensorData tensor{param_->name, param_->access, param_->dtype, {}, {}};
@@ -81,22 +81,24 @@ class PackJob {
                               param_->name));
   }
 
+  bool CheckDims(const std::map<std::string, int64_t>& given) {
+    std::vector<std::string> names;
+    bool ok = true;
+    for (const manifest::Dim& dim : graph_->dims) {
+      names.push_back(dim.name);
+      ok &= CheckSize(dim, given, diagnostics_);
+    }
+    return CheckNames(given, "--dim", "dimension", names, diagnostics_) && ok;
+  }
+
   /// The extents that elements without a shape have.
   bool MakeShape(const std::map<std::string, int64_t>& given, std::vector<int64_t>& shape) {
     std::vector<std::optional<int64_t>> known;
     std::vector<int64_t> values;
-    std::vector<std::string> names;
     for (const manifest::Dim& dim : graph_->dims) {
       auto found = given.find(dim.name);
       known.push_back(found == given.end() ? std::nullopt : std::optional(found->second));
       values.push_back(known.back().value_or(0));
-      names.push_back(dim.name);
-    }
-    if (!CheckNames(given, "--dim", "dimension", names, diagnostics_) ||
-        !std::all_of(graph_->dims.begin(), graph_->dims.end(), [&](const manifest::Dim& dim) {
-          return CheckSize(dim, given, diagnostics_);
-        })) {
-      return false;
     }
     for (const manifest::Expr& extent : param_->shape) {
       if (!runtime::IsKnown(extent, known)) {
