@@ -357,10 +357,10 @@ struct Block {
   static constexpr int kPartials = (kPartialsBytes + 127) / 128 * 128;
   static constexpr int kOwnBytes =
       kScratch + Exchange::kBuffers * kPartials + (Exchange::kBuffers + 1 + Exchange::kAhead) * 16;
-  static_assert(kOwnBytes <= kSharedBytes, "the scratch does not fit into shared memory");
+  static_assert(kOwnBytes <= kSharedBytes, "its scratch fits into shared memory");
   static constexpr int kRoom = (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
   static constexpr int kSlots = kSlotBytes == 0 ? 0 : kRoom < kDepth ? kRoom : kDepth;
-  static_assert(kSlotBytes == 0 || kSlots >= 2, "shared memory has no room for two ring slots");
+  static_assert(kSlotBytes == 0 || kSlots >= 2, "shared memory has room for two ring slots");
 
   char* shared;
 

@@ -186,7 +186,7 @@ class Flagger {
   }
 
   /// The number of elements that a task reads at the largest sizes.
-  std::map<TensorId, ReadCount>& ReadsOf(DeviceId callee) {
+  std::map<TensorId, ElementCount>& ReadsOf(DeviceId callee) {
     if (!reads_.contains(callee)) {
       LaunchSizes sizes{{}, ranges_};
       for (SymbolId symbol : module_.symbols.Ids()) {
@@ -365,7 +365,7 @@ class Flagger {
   BufferVersions buffer_versions_;
   std::set<TensorId> control_;  // the kernel reads them as they are
   std::map<TensorId, std::vector<BufferUse>> uses_;
-  std::map<DeviceId, std::map<TensorId, ReadCount>> reads_;
+  std::map<DeviceId, std::map<TensorId, ElementCount>> reads_;
   VersionsOf flaggable_;
   VersionsOf versions_;  // what a buffer would have if it is not flagged
 };

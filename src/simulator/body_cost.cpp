@@ -42,13 +42,15 @@ class BodyCounter : BodyVisitor {
   }
 
   BodyCost Take() {
-    for (auto& [param, count] : cost_.reads) {
-      double all = 1;
-      for (ExprId extent : module_.tensors[param].shape) {
-        all *= static_cast<double>(Int(extent).value_or(1));
+    for (auto* counts : {&cost_.reads, &cost_.writes}) {
+      for (auto& [param, count] : *counts) {
+        double all = 1;
+        for (ExprId extent : module_.tensors[param].shape) {
+          all *= static_cast<double>(Int(extent).value_or(1));
+        }
+        count.one_task = std::min(count.one_task, all);
+        count.all_tasks = std::min(count.all_tasks, all);
       }
-      count.one_task = std::min(count.one_task, all);
-      count.all_tasks = std::min(count.all_tasks, all);
     }
     return std::move(cost_);
   }
@@ -310,20 +312,17 @@ class BodyCounter : BodyVisitor {
       bool computes = KindOf(module_.tensors[element.tensor].type) == ValueKind::Float;
       cost_.flops += computes ? times_ : 0;
     }
-    if (!element.IsWrite()) {
-      CountRead(element);
+    if (params_.contains(element.tensor)) {
+      Count(element, element.IsWrite() ? cost_.writes : cost_.reads);
     }
   }
 
-  void CountRead(const BodyElement& load) {
-    if (!params_.contains(load.tensor)) {
-      return;
-    }
+  void Count(const BodyElement& element, std::map<TensorId, ElementCount>& counts) {
     double one = 1, all = 1;
     Symbols varies;  // any index
-    for (size_t i = 0; i < load.indices.size(); ++i) {
+    for (size_t i = 0; i < element.indices.size(); ++i) {
       double of_task = 1, of_all = 1;
-      Symbols symbols = SymbolsOf(load.indices[i]);
+      Symbols symbols = SymbolsOf(element.indices[i]);
       for (SymbolId symbol : symbols) {
         of_all *= all_[symbol];
       }
@@ -331,7 +330,7 @@ class BodyCounter : BodyVisitor {
       for (SymbolId symbol : WithStarts(std::move(symbols))) {
         of_task *= tasks_.contains(symbol) ? 1 : rounds_[symbol];
       }
-      auto extent = Int(module_.tensors[load.tensor].shape[i]);
+      auto extent = Int(module_.tensors[element.tensor].shape[i]);
       double most = extent ? static_cast<double>(*extent) : of_all;
       one *= std::min(of_task, most);
       all *= std::min(of_all, most);
@@ -342,7 +341,7 @@ class BodyCounter : BodyVisitor {
       together *= all_[symbol];
     }
     all = std::min(all, together);
-    ReadCount& count = cost_.reads[load.tensor];
+    ElementCount& count = counts[element.tensor];
     count.one_task += one;
     count.all_tasks += all;
   }

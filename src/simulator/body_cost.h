@@ -8,16 +8,16 @@
 
 namespace etc {
 
-/// Elements of an operand that are read: bounds from above, where loads overlap.
-struct ReadCount {
+/// Elements of an operand that are read or written: bounds from above, where these overlap.
+struct ElementCount {
   double one_task = 0;
   double all_tasks = 0;
 };
 
 struct BodyCost {
   double tasks = 0;
-  double flops = 0;                     // of a task; a load, a store and index arithmetic are none
-  std::map<TensorId, ReadCount> reads;  // by parameter of the device function
+  double flops = 0;  // of a task; a load, a store and index arithmetic are none
+  std::map<TensorId, ElementCount> reads, writes;  // by parameter of the device function
 };
 
 /// What is known of the launch: the values of the dimensions, and of integer parameters of the
