@@ -209,11 +209,12 @@ double BytesReadOnce(const Module& module, const std::vector<CallCost>& calls, c
   double all = 0;
   for (const auto& [id, bytes] : reads) {
     const Tensor& tensor = module.tensors[id];
-    auto held = static_cast<double>(SizeInBytes(tensor.type));
+    std::optional<double> held = static_cast<double>(SizeInBytes(tensor.type));
     for (ExprId extent : tensor.shape) {
-      held *= static_cast<double>(EvaluateInt(module, extent, dims).value_or(0));
+      auto value = EvaluateInt(module, extent, dims);
+      held = held && value ? std::optional(*held * static_cast<double>(*value)) : std::nullopt;
     }
-    all += std::min(bytes, held);
+    all += std::min(bytes, held.value_or(bytes));
   }
   return all;
 }
