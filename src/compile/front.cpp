@@ -8,6 +8,7 @@
 #include "compile/arrays.h"
 #include "compile/config.h"
 #include "compile/include_path.h"
+#include "compile/outputs_differ.h"
 #include "compile/pipeline.h"
 #include "compile/sizes.h"
 #include "expand/expand.h"
@@ -151,6 +152,9 @@ std::unique_ptr<Module> ParseSource(const SourceOptions& options, Session& sessi
   auto module = Parse(session.SetSource(DisplayName(file), std::move(*text)),
                       include_path.Imports(), session.diagnostics(), absent);
   session.SetImports(include_path.used());
+  if (module && !CheckOutputsDiffer(session.outputs(), session.imports(), session.diagnostics())) {
+    return nullptr;
+  }
   return module;
 }
 

@@ -31,6 +31,10 @@ class Session {
   void SetImports(std::vector<std::string> files) { imports_ = std::move(files); }
   const std::vector<std::string>& imports() const { return imports_; }
 
+  /// Files that the command writes: none that the source imports may be one of them.
+  void SetOutputs(std::vector<std::string> files) { outputs_ = std::move(files); }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+
   /// The copies of texts that the module has: errors in them say for which calls.
   void SetExpansions(std::vector<Expansion> expansions) { expansions_ = std::move(expansions); }
 
@@ -49,6 +53,7 @@ class Session {
   Diagnostics diagnostics_;
   std::unique_ptr<SourceFile> source_;
   std::vector<std::string> imports_;
+  std::vector<std::string> outputs_;
   std::vector<Expansion> expansions_;
   std::vector<TunedSchedule> schedules_;
 };

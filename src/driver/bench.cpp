@@ -120,7 +120,7 @@ class BenchJob {
           options_.source.arrays.empty())) {
       return Refuse("`-D`, `--config` and `--array` need a source: `--source FILE`");
     }
-    return CheckOutputsDiffer({options_.output}, Inputs(inputs), session_.diagnostics()) &&
+    return CheckOutputs({options_.output}, Inputs(inputs), session_) &&
            CheckFolder(options_.output, session_.diagnostics());
   }
 
@@ -214,8 +214,7 @@ class BenchJob {
     source.file = file;
     source.for_host = on_host;
     auto module = LoadModule(source, session_, sizes);
-    if (!module || !HasProgram(*module, session_) ||
-        !CheckOutputsDiffer({options_.output}, session_.imports(), session_.diagnostics())) {
+    if (!module || !HasProgram(*module, session_)) {
       return nullptr;
     }
     if (IsScheduled(*module)) {

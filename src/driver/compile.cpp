@@ -45,11 +45,8 @@ class CompileJob {
  private:
   bool Phases() {
     module_ = timer_.Time("parse", [&] { return ParseSource(options_.source, session_); });
-    if (!module_ || !CheckOutputsDiffer(Outputs(), session_.imports(), session_.diagnostics())) {
-      return false;
-    }
-    if (options_.stop_after == StopAfter::Parse) {
-      return WriteModule(*module_);
+    if (!module_ || options_.stop_after == StopAfter::Parse) {
+      return module_ && WriteModule(*module_);
     }
     ProofOptions proving = options_.proofs;
     proving.skip = proving.skip || options_.stop_after == StopAfter::Verify;
@@ -262,21 +259,18 @@ class CompileJob {
     if (!writes_binary) {
       // A module may be rewritten where it stands.
       const bool writes_module = options_.stop_after != StopAfter::Emit;
-      return CheckOutputsDiffer(
-          Outputs(), writes_module ? SettingsOf(options_.source) : FilesOf(options_.source),
-          session_.diagnostics());
+      return CheckOutputs({options_.output},
+                          writes_module ? SettingsOf(options_.source) : FilesOf(options_.source),
+                          session_);
     }
-    return to_stdout || (CheckOutputsDiffer(Outputs(), Inputs(), session_.diagnostics()) &&
-                         CheckDestination(BinaryPath(), session_.diagnostics()) &&
-                         (IsContainerPath(BinaryPath()) ||
-                          CheckManifestPlace(WithExtension(BinaryPath(), ".json"), BinaryPath(),
-                                             session_.diagnostics())));
+    return to_stdout ||
+           (OutputsDiffer() && CheckDestination(BinaryPath(), session_.diagnostics()) &&
+            (IsContainerPath(BinaryPath()) ||
+             CheckManifestPlace(WithExtension(BinaryPath(), ".json"), BinaryPath(),
+                                session_.diagnostics())));
   }
 
-  std::vector<std::string> Outputs() const {
-    if (options_.stop_after != StopAfter::Write || options_.output == "-") {
-      return {options_.output};
-    }
+  bool OutputsDiffer() {
     std::vector<std::string> outputs{BinaryPath()};
     if (!IsContainerPath(BinaryPath())) {
       outputs.push_back(WithExtension(BinaryPath(), ".json"));
@@ -287,7 +281,7 @@ class CompileJob {
     if (options_.depfile.write) {
       outputs.push_back(DepfilePath());
     }
-    return outputs;
+    return CheckOutputs(outputs, Inputs(), session_);
   }
 
   bool Refuse(std::string message) {

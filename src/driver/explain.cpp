@@ -7,6 +7,7 @@
 #include "driver/commands.h"
 #include "driver/kernel_selection.h"
 #include "driver/scheduled_program.h"
+#include "expand/expand.h"
 #include "expand/kernel_options.h"
 #include "report/choices_report.h"
 #include "report/explain_report.h"
@@ -84,8 +85,7 @@ bool HasGraph(const Module& open, const std::string& name, Diagnostics& diagnost
   std::vector<std::string> names;
   for (const Item& item : open.items) {
     const auto* id = std::get_if<GraphId>(&item);
-    if (id != nullptr && open.graphs[*id].generics.empty() &&
-        open.graphs[*id].alternatives.empty()) {
+    if (id != nullptr && BecomesKernels(open.graphs[*id])) {
       names.push_back(open.graphs[*id].name);
     }
   }

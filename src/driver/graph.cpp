@@ -166,13 +166,10 @@ std::optional<std::string> MakeSvg(const std::string& text, Diagnostics& diagnos
 ExitCode Execute(const GraphOptions& options) {
   Session session(options.source.diagnostics);
   Diagnostics& diagnostics = session.diagnostics();
-  if (!CheckOutputsDiffer({options.output}, FilesOf(options.source), diagnostics)) {
+  if (!CheckOutputs({options.output}, FilesOf(options.source), session)) {
     return session.Finish();
   }
   auto module = LoadModule(options.source, session);
-  if (!CheckOutputsDiffer({options.output}, session.imports(), diagnostics)) {
-    return session.Finish();
-  }
   if (!module || !DeriveEvents(*module, {}, diagnostics)) {
     return session.Finish(ExitCode::InputWrong);
   }

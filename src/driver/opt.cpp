@@ -28,15 +28,12 @@ ExitCode Execute(const OptOptions& options) {
     return session.Finish();
   }
   std::vector<Pass> passes;
-  if (!CheckOutputsDiffer({options.output}, SettingsOf(options.source), session.diagnostics()) ||
+  if (!CheckOutputs({options.output}, SettingsOf(options.source), session) ||
       !FindPasses(options.passes, passes, session.diagnostics())) {
     return session.Finish();
   }
   PhaseTimer timer;
   auto module = LoadModule(options.source, session);
-  if (!CheckOutputsDiffer({options.output}, session.imports(), session.diagnostics())) {
-    return session.Finish();
-  }
   LoweringOptions lowering = options.lowering;
   lowering.schedule.flag_in_data = options.arch != Arch::Host;
   if (module && options.passes.empty()) {

@@ -5,16 +5,14 @@
 #include <vector>
 
 #include "compile/options.h"
-#include "support/diagnostics.h"
+#include "compile/session.h"
 
 namespace etc {
 
-/// Whether no output would take the place of another or of an input: `--config model.json -o
-/// model.cubin` would put the manifest over the configuration. An empty name stands for no file;
-/// `-` and a device are not replaced.
-[[nodiscard]] bool CheckOutputsDiffer(const std::vector<std::string>& outputs,
-                                      const std::vector<std::string>& inputs,
-                                      Diagnostics& diagnostics);
+/// Whether no output would take the place of another or of an input, nor, once the source is read,
+/// of what it imports.
+[[nodiscard]] bool CheckOutputs(const std::vector<std::string>& outputs,
+                                const std::vector<std::string>& inputs, Session& session);
 
 /// The configurations and the tuning file. No output may replace these, while one may replace the
 /// text of the source.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compile/outputs_differ.h"
 #include "driver/commands.h"
 #include "driver/output_files.h"
 #include "etc/runtime.hpp"

@@ -65,8 +65,7 @@ class RunJob {
       return false;
     }
     auto program = Load({options_.graph, *dims, *inputs, *outputs});
-    if (!program ||
-        !CheckOutputsDiffer(Written(*outputs), session_.imports(), session_.diagnostics())) {
+    if (!program) {
       return false;
     }
     auto graph = SelectGraph(*program, options_.graph, session_.diagnostics());
@@ -109,15 +108,11 @@ class RunJob {
     for (const auto& [name, file] : inputs) {
       read.push_back(file);
     }
-    return CheckOutputsDiffer(Written(outputs), read, session_.diagnostics());
-  }
-
-  std::vector<std::string> Written(const Assignments& outputs) const {
     std::vector<std::string> written = {options_.profile};
     for (const auto& [name, file] : outputs) {
       written.push_back(file);
     }
-    return written;
+    return CheckOutputs(written, read, session_);
   }
 
   /// What is promised of integers does not hold for all that may be drawn.

@@ -52,12 +52,12 @@ ExitCode Execute(const SimOptions& options) {
   Session session(options.source.diagnostics);
   std::vector<std::string> read = FilesOf(options.source);
   read.push_back(options.routing);
-  if (!CheckOutputsDiffer({options.trace}, read, session.diagnostics()) ||
+  if (!CheckOutputs({options.trace}, read, session) ||
       !CheckFolder(options.trace, session.diagnostics())) {
     return session.Finish();
   }
   auto program = LoadScheduled(options, session);
-  if (!program || !CheckOutputsDiffer({options.trace}, session.imports(), session.diagnostics())) {
+  if (!program) {
     return session.Finish();
   }
   const auto& [module, sizes, values, routing] = *program;

@@ -128,8 +128,7 @@ class Expander {
     const auto* device = std::get_if<DeviceId>(&item);
     const auto* graph = std::get_if<GraphId>(&item);
     return (device != nullptr && IsGeneric(module_.devices[*device])) ||
-           (graph != nullptr && (!module_.graphs[*graph].generics.empty() ||
-                                 !module_.graphs[*graph].alternatives.empty()));
+           (graph != nullptr && !BecomesKernels(module_.graphs[*graph]));
   }
 
   /// Of a device function or a graph; else none.

@@ -24,6 +24,12 @@ struct ExpandOptions {
   std::vector<OpenSite>* sites = nullptr;      // gets the calls that left it open
 };
 
+/// Whether kernels are made of the graph: it has neither generic parameters nor alternatives.
+/// Others are parts of the graphs that call them.
+inline bool BecomesKernels(const Graph& graph) {
+  return graph.generics.empty() && graph.alternatives.empty();
+}
+
 /// Puts the values of `target_sms` and `target_shared_bytes`, each `let` of the top level and each
 /// `fn` in the place of its name, the nodes of a called graph in the place of its call, and makes a
 /// device function of a generic one for each list of values that its calls give it. What operators

@@ -28,8 +28,7 @@ constexpr size_t kMostValues = 5;
 
 bool IsEntry(const Module& module, const Item& item) {
   const auto* id = std::get_if<GraphId>(&item);
-  return id != nullptr && module.graphs[*id].generics.empty() &&
-         module.graphs[*id].alternatives.empty();
+  return id != nullptr && BecomesKernels(module.graphs[*id]);
 }
 
 bool IsShared(const Module& module, const Item& item) {

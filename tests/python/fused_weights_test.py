@@ -49,10 +49,10 @@ class FusedWeightsTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = Path(folder.name)
 
-    def compiled(self, case, *options):
+    def compiled(self, case):
         artifact = self.path / "phi3.etca"
         subprocess.run([os.environ["ETC"], "compile", ROOT / "ir-examples" / "llama.etir", "--config",
-                        case.config, *case.options, *options, "--arch", "host", "--no-proofs", "-o",
+                        case.config, *case.options, "--arch", "host", "--no-proofs", "-o",
                         artifact], check=True)
         return artifact
 

@@ -7,14 +7,6 @@
 namespace etc {
 namespace {
 
-TEST_CASE("edit distance") {
-  CHECK(EditDistance("", "abc") == 3);
-  CHECK(EditDistance("batch", "batch") == 0);
-  CHECK(EditDistance("batch", "bacth") == 1);
-  CHECK(EditDistance("batch", "bath") == 1);
-  CHECK(EditDistance("kitten", "sitting") == 3);
-}
-
 TEST_CASE("the nearest name is close, and no name is near to one letter") {
   Names<int> names;
   names.Declare("hidden_size", 1, {});
