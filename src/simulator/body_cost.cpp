@@ -335,6 +335,16 @@ class BodyCounter : BodyVisitor {
       one *= std::min(of_task, most);
       all *= std::min(of_all, most);
     }
+    if (element.peer) {  // each has a tensor of its own
+      double peers = 1;
+      for (SymbolId symbol : SymbolsOf(element.peer)) {
+        peers *= all_[symbol];
+        varies.insert(symbol);
+      }
+      auto ranks = sizes_.dims.find(module_.mesh->size);
+      all *=
+          ranks == sizes_.dims.end() ? peers : std::min(peers, static_cast<double>(ranks->second));
+    }
     // Several indices may vary with one axis, as a page and the place in it do.
     double together = 1;
     for (SymbolId symbol : varies) {

@@ -116,14 +116,8 @@ class KernelCounter {
       const Tensor& tensor = module_.tensors[share.args[i].tensor];
       auto read = body.reads.find(callee.params[i]);
       if (param.access == Access::Out) {
-        auto bytes = static_cast<double>(SizeInBytes(tensor.type));
-        if (param.symmetric) {  // a part of it at each peer
-          for (ExprId extent : param.shape) {
-            bytes *= Int(extent);
-          }
-        } else {
-          bytes *= body.writes[callee.params[i]].all_tasks;
-        }
+        double bytes =
+            static_cast<double>(SizeInBytes(tensor.type)) * body.writes[callee.params[i]].all_tasks;
         call.stores[share.args[i].tensor] += bytes;
         call.sent_bytes += param.symmetric ? bytes * (1 - 1 / ranks_) : 0;
       }
