@@ -164,7 +164,9 @@ class Inspection {
       }
       Json ranges = Json::array();
       for (const auto& range : source.ranges) {
-        ranges.push_back(range ? Json{range->first, range->end, range->extent} : Json());
+        ranges.push_back(!range             ? Json()
+                         : range->is_padded ? Json::array({range->extent})
+                                            : Json{range->first, range->end, range->extent});
       }
       json.push_back({{"name", source.name}, {"ranges", std::move(ranges)}});
     }

@@ -16,6 +16,7 @@
 #include "ir/requirements.h"
 #include "ir/shard.h"
 #include "ir/walk.h"
+#include "ir/weight_sources.h"
 
 namespace etc {
 namespace {
@@ -122,24 +123,36 @@ class ManifestWriter {
     features_.insert("sources");
     Json out = Json::array();
     for (const WeightSource& source : tensor.sources) {
-      if (source.ranges.empty()) {
+      Json ranges = Json::array();
+      for (const AxisRange& range : source.ranges) {
+        ranges.push_back(Bounds(tensor, source, range));
+      }
+      if (std::all_of(ranges.begin(), ranges.end(),
+                      [](const Json& bounds) { return bounds.is_null(); })) {
         out.push_back(source.name);
         continue;
       }
       features_.insert("source_ranges");
-      Json ranges = Json::array();
-      for (const AxisRange& range : source.ranges) {
-        Json bounds;
-        for (ExprId bound : {range.lo, range.hi, range.extent}) {
-          if (bound) {
-            bounds.push_back(EvaluateInt(module_, bound, {}).value());
-          }
-        }
-        ranges.push_back(std::move(bounds));
-      }
       out.push_back({{"name", source.name}, {"ranges", std::move(ranges)}});
     }
     return out;
+  }
+
+  /// Null where all is taken, and nothing is padded.
+  Json Bounds(const Tensor& tensor, const WeightSource& source, const AxisRange& range) {
+    Json bounds;
+    for (ExprId bound : {range.lo, range.hi, range.extent}) {
+      if (bound) {
+        bounds.push_back(EvaluateInt(module_, bound, {}).value());
+      }
+    }
+    if (bounds.size() == 1) {
+      if (bounds[0] == WholeExtentOf(module_, tensor, PlacesOf(source.name)->size())) {
+        return {};
+      }
+      features_.insert("padded_sources");
+    }
+    return bounds;
   }
 
   Json Params(const RaisedKernel& kernel) {

@@ -54,7 +54,8 @@ inline bool NamesExpr(const Symbol& symbol) {
 enum class TensorKind : uint8_t { Param, Buffer, Local };
 enum class Access : uint8_t { In, Out, InOut };
 
-/// `lo..hi of extent`, what is taken of an axis; absent: `*`, all of it.
+/// What is taken of an axis: `lo..hi of extent`; without `lo` and `hi` `extent padded`, all of it
+/// and behind that zeros; absent: `*`, all of it.
 struct AxisRange {
   ExprId lo;
   ExprId hi;

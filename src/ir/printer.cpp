@@ -290,8 +290,9 @@ class Printer {
     for (const WeightSource& source : tensor.sources) {
       text += fmt::format(" {} \"{}\"", text.empty() ? "from" : "or", source.name);
       std::string ranges = Listed(source.ranges, [&](const AxisRange& range) {
-        return !range.lo ? std::string("*")
-                         : text_.Interval(range.lo, range.hi) + " of " + text_.Expr(range.extent);
+        return range.lo ? text_.Interval(range.lo, range.hi) + " of " + text_.Expr(range.extent)
+               : range.extent ? text_.Expr(range.extent) + " padded"
+                              : std::string("*");
       });
       text += ranges.empty() ? "" : "[" + ranges + "]";
     }

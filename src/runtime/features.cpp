@@ -58,6 +58,14 @@ constexpr Feature kFeatures[] = {
                           [](const auto& source) { return !source.ranges.empty(); });
      },
      nullptr},
+    {"padded_sources",
+     [](const Param& param) {
+       return std::any_of(param.sources.begin(), param.sources.end(), [](const auto& source) {
+         return std::any_of(source.ranges.begin(), source.ranges.end(),
+                            [](const auto& range) { return range && range->is_padded; });
+       });
+     },
+     nullptr},
     {"where", nullptr, [](const Kernel& kernel) { return !kernel.where.empty(); }},
     {"launches", nullptr, [](const Kernel& kernel) { return !kernel.launches.empty(); }},
     {"repeats", nullptr, HasRepeat},

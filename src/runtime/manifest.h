@@ -75,8 +75,9 @@ struct Tile {
 struct Source {
   struct Range {
     int64_t first = 0;
-    int64_t end = 0;     // behind the last
-    int64_t extent = 0;  // of the whole axis
+    int64_t end = 0;         // behind the last
+    int64_t extent = 0;      // of the whole axis
+    bool is_padded = false;  // the parameter has zeros behind them
 
     bool operator==(const Range&) const = default;
   };

@@ -197,7 +197,9 @@ std::string RangesText(const manifest::Source& source) {
   std::string text;
   for (const auto& range : source.ranges) {
     text += text.empty() ? "[" : ", ";
-    text += range ? Cat(range->first, "..", range->end, " of ", range->extent) : "*";
+    text += !range             ? "*"
+            : range->is_padded ? Cat(range->extent, " padded")
+                               : Cat(range->first, "..", range->end, " of ", range->extent);
   }
   return text.empty() ? text : text + "]";
 }

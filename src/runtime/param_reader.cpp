@@ -184,14 +184,17 @@ Status ReadRange(const JsonValue& value, std::optional<manifest::Source::Range>*
     const int64_t least = bounds.empty() ? 0 : bounds.back();
     return ReadWithin(bound, least, INT64_MAX, &bounds.emplace_back());
   }));
-  if (bounds.size() != 3) {
-    return Bad(value, Cat("has ", bounds.size(), " numbers, but must have 3"));
+  if (bounds.size() == 1) {
+    *range = {0, bounds[0], bounds[0], true};
+  } else if (bounds.size() == 3) {
+    *range = {bounds[0], bounds[1], bounds[2], false};
+  } else {
+    return Bad(value, Cat("has ", bounds.size(), " numbers, but must have 1 or 3"));
   }
-  *range = {bounds[0], bounds[1], bounds[2]};
   return {};
 }
 
-/// A name, or `{"name": …, "ranges": [[0, 8, 24], null]}`.
+/// A name, or `{"name": …, "ranges": [[0, 8, 24], null]}`, of which a single number is padded.
 Status ReadSource(const JsonValue& value, manifest::Source* source) {
   if (value.kind != JsonValue::Kind::Object) {
     return Read(value, &source->name);

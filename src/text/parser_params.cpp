@@ -139,7 +139,7 @@ void Parser::Sources(Tensor& tensor) {
   }
 }
 
-/// `"qkv.{l}.weight"[0..8 of 24, *]`.
+/// `"qkv.{l}.weight"[0..8 of 24, *]` or `"head.weight"[1003 padded]`.
 WeightSource Parser::OneSource() {
   const uint32_t begin = Here();
   WeightSource source;
@@ -148,9 +148,17 @@ WeightSource Parser::OneSource() {
     do {
       AxisRange range;
       if (!Accept(TokenKind::Star)) {
-        std::tie(range.lo, range.hi) = Interval();
-        Expect(TokenKind::KeywordOf);
-        range.extent = Expression();
+        ExprId first = Expression();
+        if (AcceptWord("padded")) {
+          range.extent = first;
+        } else if (Accept(TokenKind::DotDot)) {
+          range.lo = first;
+          range.hi = Expression();
+          Expect(TokenKind::KeywordOf);
+          range.extent = Expression();
+        } else {
+          Unexpected("`..` or `padded`");
+        }
       }
       source.ranges.push_back(range);
     } while (Accept(TokenKind::Comma));

@@ -11,36 +11,11 @@
 #include "ir/evaluate.h"
 #include "ir/passed_tensors.h"
 #include "ir/printer.h"
-#include "ir/shard.h"
+#include "ir/weight_sources.h"
 #include "verify/values.h"
 
 namespace etc {
 namespace {
-
-bool IsWordCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/// The different names in braces; nothing where a brace has no partner or holds no name.
-std::optional<std::vector<std::string_view>> PlacesOf(std::string_view source) {
-  std::vector<std::string_view> places;
-  for (size_t at = source.find_first_of("{}"); at != std::string_view::npos;
-       at = source.find_first_of("{}", at)) {
-    size_t end = source.find_first_of("{}", at + 1);
-    if (source[at] == '}' || end == std::string_view::npos || source[end] == '{') {
-      return std::nullopt;
-    }
-    std::string_view place = source.substr(at + 1, end - at - 1);
-    if (place.empty() || !std::all_of(place.begin(), place.end(), IsWordCharacter)) {
-      return std::nullopt;
-    }
-    if (std::find(places.begin(), places.end(), place) == places.end()) {
-      places.push_back(place);
-    }
-    at = end + 1;
-  }
-  return places;
-}
 
 /// How many indices the name has; nothing where it cannot be one.
 std::optional<size_t> CheckName(const Tensor& param, const WeightSource& source,
@@ -85,6 +60,30 @@ std::optional<int64_t> CheckBound(const Module& module, const WeightSource& sour
   return value;
 }
 
+/// Zeros follow behind the rows of a tensor, so only of its first axis.
+void CheckPadded(const Module& module, const Tensor& param, const WeightSource& source, size_t axis,
+                 size_t places, ExprId extent, ExprChecker& exprs, Diagnostics& diagnostics) {
+  auto of_tensor = CheckBound(module, source, extent, exprs, diagnostics);
+  auto of_param = WholeExtentOf(module, param, axis);
+  if (!of_tensor || !of_param) {
+    return;
+  }
+  auto error = [&](std::string why) {
+    diagnostics.Error(DiagnosticKind::Source, module.RangeOf(extent), std::move(why));
+  };
+  if (axis != places) {
+    error(
+        fmt::format("`%{}` pads axis {} of \"{}\", but only the first axis of a tensor can be "
+                    "padded",
+                    param.name, axis - places, source.name));
+  } else if (*of_tensor < 0 || *of_tensor > *of_param) {
+    error(
+        fmt::format("`%{}` pads an axis of \"{}\" that has {} elements, but axis {} of the "
+                    "parameter has {}",
+                    param.name, source.name, *of_tensor, axis, *of_param));
+  }
+}
+
 /// A range is inside of the tensor's axis, and has as many elements as all ranks together have of
 /// the parameter's axis.
 void CheckRange(const Module& module, const Tensor& param, const WeightSource& source, size_t axis,
@@ -92,8 +91,7 @@ void CheckRange(const Module& module, const Tensor& param, const WeightSource& s
   auto lo = CheckBound(module, source, range.lo, exprs, diagnostics);
   auto hi = CheckBound(module, source, range.hi, exprs, diagnostics);
   auto of_tensor = CheckBound(module, source, range.extent, exprs, diagnostics);
-  auto of_param =
-      EvaluateInt(module, param.shard == axis ? WholeExtent(module, param) : param.shape[axis], {});
+  auto of_param = WholeExtentOf(module, param, axis);
   if (!lo || !hi || !of_tensor || !of_param) {
     return;
   }
@@ -128,8 +126,11 @@ void CheckSource(const Module& module, const Tensor& param, const WeightSource& 
     return;
   }
   for (size_t i = 0; i < source.ranges.size(); ++i) {
-    if (source.ranges[i].lo) {
-      CheckRange(module, param, source, *places + i, source.ranges[i], exprs, diagnostics);
+    const AxisRange& range = source.ranges[i];
+    if (range.lo) {
+      CheckRange(module, param, source, *places + i, range, exprs, diagnostics);
+    } else if (range.extent) {
+      CheckPadded(module, param, source, *places + i, *places, range.extent, exprs, diagnostics);
     }
   }
 }

@@ -153,12 +153,13 @@ class ProgramTest(unittest.TestCase):
 
     def test_ranges_of_tensors_are_described(self):
         (self.path / "joined.etir").write_text(SCALE.replace(
-            'from "w.{i}"', 'from "w.{i}" or "joined.{i}.weight"[8..16 of 24] or "{i}"[*]'))
+            'from "w.{i}"', 'from "w.{i}" or "joined.{i}.weight"[8..16 of 24] or "{i}"[*] '
+            'or "short.{i}"[3 padded]'))
         subprocess.run([os.environ["ETC"], "compile", self.path / "joined.etir", "--arch", "host",
                         "-o", self.path / "joined.etca"], check=True)
         w = etcrt.Program(self.path / "joined.etca").params()["w"]
-        self.assertEqual(w.sources, ("w.{i}", "joined.{i}.weight", "{i}"))
-        self.assertEqual(w.source_ranges, ((), ((8, 16, 24),), (None,)))
+        self.assertEqual(w.sources, ("w.{i}", "joined.{i}.weight", "{i}", "short.{i}"))
+        self.assertEqual(w.source_ranges, ((), ((8, 16, 24),), (), ((0, 3, 3),)))
 
     def test_launch_with_weights(self):
         x = np.random.default_rng(3).random((3, 8), dtype=np.float32)

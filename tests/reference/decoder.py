@@ -249,6 +249,17 @@ def new_tokens(batch, variant, rng):
     return np.array(counts, np.int32), contexts
 
 
+def pad_vocabulary(inputs, logits, tp, rng):
+    """Pads the weights of tokens to 16 rows on each rank. Were a row of the padding a token, it would have
+    the largest logit of some sequence."""
+    vocab, hidden = inputs["embed"].shape
+    padding = -vocab % (16 * tp)
+    rows = random_bf16(rng, (padding, hidden), 12)
+    for name in ("embed", "lm_head"):
+        inputs[name] = np.concatenate([inputs[name], rows])
+    return np.pad(logits, [(0, 0), (0, padding)], constant_values=-np.inf)
+
+
 RANKS = ("experts", "idle", "shared", "wide")  # variants of ranks
 
 
@@ -313,6 +324,7 @@ def make(config_name, batch, rng, variant=None, tp=1):
     )
     inputs = dict(ids=ids, pos=contexts, page_table=page_table, **weights, **caches)
     inputs["inv_freq"] = inv_freq.astype(np.float32)
+    logits = pad_vocabulary(inputs, logits, tp, rng)
     dims = {"batch": batch, "max_pages": max_pages, "num_pages": num_pages}
     expected = {"logits": Expectation(logits, np.float32, 2e-2)}
     options = [word for name, value in sizes.items() for word in ("-D", f"{name}={value}")]

@@ -33,7 +33,7 @@ class Expectation:
     """What an output should be.
 
     `tolerance` bounds the relative L2 error; no element may be off by more than `outlier` times the
-    expectation's root mean square. A tolerance of None asks for equal bits.
+    expectation's root mean square. A tolerance of None asks for equal bits. What is infinite is equal.
     """
 
     values: np.ndarray
@@ -53,11 +53,14 @@ class Expectation:
             wrong = int(np.count_nonzero(actual != self.values))
             return f"{name}: {wrong} of {actual.size} elements differ", wrong == 0
         values = from_bf16(actual) if self.dtype == np.uint16 else actual.astype(np.float64)
-        if not np.isfinite(values).all():
-            count = int(np.count_nonzero(~np.isfinite(values)))
-            return f"{name}: {count} of {values.size} elements are not finite", False
-        difference = values - self.values
-        rms = np.sqrt(np.mean(self.values**2))
+        finite = np.isfinite(self.values)
+        wrong = ~np.isfinite(values) & (finite | (values != self.values))
+        if wrong.any():
+            return f"{name}: {np.count_nonzero(wrong)} of {values.size} elements are not finite", False
+        if np.isfinite(values[~finite]).any():
+            return f"{name}: {np.count_nonzero(~finite)} elements must be infinite, and some are not", False
+        difference = values[finite] - self.values[finite]
+        rms = np.sqrt(np.mean(self.values[finite]**2))
         error = np.sqrt(np.mean(difference**2)) / rms
         worst = np.max(np.abs(difference)) / rms
         outlier = 10 * self.tolerance if self.outlier is None else self.outlier

@@ -146,6 +146,13 @@ class WeightsTest(unittest.TestCase):
         self.assertIs(bound["head"], bound["embed"])
         self.assertEqual(bound["head"].shape, (9, 1))
 
+    def test_rows_behind_a_vocabulary_are_those_of_the_engine(self):
+        program = self.Program(embed=param(9, 1, sources=("embed.weight",), ranges=(((0, 7, 7),),)))
+        self.assertEqual(self.bound(program)["embed"].shape, (9, 1))
+        program = self.Program(embed=param(12, 1, sources=("embed.weight",), ranges=(((0, 10, 10),),)))
+        with self.assertRaisesRegex(ValueError, "`embed.weight` has 10 rows, and the program pads them to 12"):
+            self.bound(program)
+
     def test_experts_are_parts_of_one_tensor_for_each_layer(self):
         values = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)  # 3 experts, 2 + 2 rows
         for layer in range(2):

@@ -23,7 +23,8 @@ class Param(NamedTuple):
     it has, which is the first extent; else 0. `sources`: what it is called in a checkpoint. `shard`:
     the axis of which each rank has a part (`Program.part`), if there is one. `source_ranges`: of each
     source what is taken of the first axes of each tensor: the first element, the end, which is not
-    taken, and the extent of the axis, or None for all of it."""
+    taken, and the extent of the axis, or None for all of it. Where these are fewer elements than the
+    parameter has, zeros come behind them."""
 
     access: str
     dtype: str
@@ -35,9 +36,10 @@ class Param(NamedTuple):
 
 
 def _ranges(text: str) -> Tuple[Optional[Tuple[int, int, int]], ...]:
-    """Of `[0..3072 of 9216, *]` ((0, 3072, 9216), None)."""
-    numbers = [re.findall(r"\d+", part) for part in text.split(",") if part]
-    return tuple((int(part[0]), int(part[1]), int(part[2])) if part else None for part in numbers)
+    """Of `[0..3072 of 9216, *]` ((0, 3072, 9216), None), and of `[1003 padded]` ((0, 1003, 1003),)."""
+    parts = [[int(number) for number in re.findall(r"\d+", part)] for part in text.split(",") if part]
+    return tuple(None if not part else (0, part[0], part[0]) if len(part) == 1
+                 else (part[0], part[1], part[2]) for part in parts)
 
 
 def _seen_in_tiles(tensor: Any, tile: Tile) -> Any:

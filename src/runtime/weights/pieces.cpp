@@ -1,6 +1,7 @@
 #include "runtime/weights/pieces.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/dtype.h"
 #include "runtime/weights/mapped_file.h"
@@ -46,17 +47,21 @@ int64_t ElementsOfEach(const ParamWeights& weights) {
   return weights.elements / static_cast<int64_t>(weights.parts.size());
 }
 
-/// Reads elements of one tensor as the checkpoint has them.
+/// Reads elements of one tensor as the checkpoint has them. Behind its last one come zeros.
 Status ReadTensor(const ParamWeights& weights, const CheckpointTensor& tensor, int64_t first,
                   int64_t all, int64_t element_bytes, char* to) {
   const MappedFile& file = *tensor.file;
   const int64_t begin = tensor.bytes.data() - file.bytes().data();
+  const int64_t end = static_cast<int64_t>(tensor.bytes.size()) / element_bytes;
   Status status;
   ForEachRun(weights, first, all, [&](int64_t from, int64_t elements, int64_t behind) {
-    if (status.Ok()) {
-      status = file.Read(begin + from * element_bytes, elements * element_bytes,
-                         to + behind * element_bytes);
+    const int64_t there = std::clamp<int64_t>(end - from, 0, elements);
+    char* place = to + behind * element_bytes;
+    if (status.Ok() && there > 0) {
+      status = file.Read(begin + from * element_bytes, there * element_bytes, place);
     }
+    std::memset(place + there * element_bytes, 0,
+                static_cast<size_t>((elements - there) * element_bytes));
   });
   return status;
 }

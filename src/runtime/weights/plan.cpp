@@ -201,10 +201,17 @@ class Planner {
     for (size_t i = 0; places + i < whole_.size(); ++i) {
       const int64_t extent = whole_[places + i];
       const bool has_range = i < source.ranges.size() && source.ranges[i];
-      const Source::Range range = has_range ? *source.ranges[i] : Source::Range{0, extent, extent};
-      if (range.end - range.first != extent) {
-        Problem(Cat("`", source.name, "` has a range of ", range.end - range.first,
-                    " elements for an axis of ", extent));
+      const Source::Range range =
+          has_range ? *source.ranges[i] : Source::Range{0, extent, extent, false};
+      const int64_t elements = range.end - range.first;
+      if (range.is_padded && (i != 0 || elements > extent)) {
+        Problem(Cat("`", source.name, "` pads axis ", i, " of ", elements, " elements to ", extent,
+                    i == 0 ? "" : ", but only the first axis can be padded"));
+        return false;
+      }
+      if (!range.is_padded && elements != extent) {
+        Problem(Cat("`", source.name, "` has a range of ", elements, " elements for an axis of ",
+                    extent));
         return false;
       }
       weights_.taken.push_back(range);
@@ -225,7 +232,7 @@ class Planner {
       runs.offset += (weights_.taken[i].first + before) * stride;
       if (is_all) {
         runs.length *= elements;
-        is_all = elements == of_tensor_[i];
+        is_all = whole_[axis] == elements && elements == of_tensor_[i];
       } else {
         runs.loops.push_back({elements, stride});
       }

@@ -31,11 +31,12 @@ class Decoder:
             if name not in (*_NEEDED, "row_start") and not param.sources:
                 raise ValueError(f"the program has a parameter `{name}`, which no step "
                                  "of the library has by default")
-        self.vocabulary = int(self._params["logits"].extents[1])
+        self._columns = int(self._params["logits"].extents[1])  # of logits: those behind are padding
+        self.vocabulary = int(program.constants().get("vocab_size", self._columns))
         self._run = Runtime(program)
         self._bound: Any = None  # sizes and places of the step before
         # Bytes beside vLLM's own: the logits, and what the sampler makes of them in its graph.
-        self.memory = 3 * 4 * self.program.dims()["batch"][1] * self.vocabulary
+        self.memory = 3 * 4 * self.program.dims()["batch"][1] * self._columns
         self.limits: Optional[Limits] = None
         frequencies = rotary_frequencies(dict(config))
         self._run.bind(inv_freq=torch.tensor(frequencies, dtype=torch.float32, device=device))
@@ -71,7 +72,7 @@ class Decoder:
         self._positions = torch.empty((sequences,), **integers)
         self._pages = torch.empty((sequences, width), **integers)
         self._token = torch.empty((sequences,), **integers)
-        self._logits = torch.empty((sequences, self.vocabulary), dtype=torch.float32,
+        self._logits = torch.empty((sequences, self._columns), dtype=torch.float32,
                                    device=self._device)
         # In the place of hidden states, which nobody reads behind a step of the program.
         self.hidden = torch.empty((rows, 1), dtype=torch.float32, device=self._device)
@@ -103,7 +104,7 @@ class Decoder:
 
     def logits(self, sequences: int) -> Any:
         """Where a step leaves them."""
-        return self._logits[:sequences]
+        return self._logits[:sequences, :self.vocabulary]
 
     def _bind_step(self, sequences: int, rows: int, ids: Any, starts: Any) -> None:
         """Unless all is as in the step before."""

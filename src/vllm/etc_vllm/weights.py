@@ -45,16 +45,24 @@ class NamedWeights:
         tensor = self._tensors[f"{modules}routed_experts.{joined}"]
         return tensor[:, parts * rows:(parts + 1) * rows]
 
-    def find_part(self, name: str, ranges: _Ranges) -> Any:
-        """What is taken of the axes of a tensor. A KeyError where there is none."""
-        return self._tensors[name][tuple(slice(part[0], part[1]) if part else slice(None) for part in ranges)]
+    def find_part(self, name: str, rows: int, ranges: _Ranges) -> Any:
+        """What is taken of the axes of a tensor. A KeyError where there is none. The rows behind a
+        vocabulary are padding of vLLM's, which has as many or more."""
+        tensor = self._tensors[name]
+        taken = [slice(part[0], part[1]) if part else slice(None) for part in ranges]
+        if ranges[0] and ranges[0][1] - ranges[0][0] < rows:
+            if tensor.shape[0] < rows:
+                raise ValueError(f"the engine's `{name}` has {tensor.shape[0]} rows, and the program "
+                                 f"pads them to {rows}")
+            taken[0] = slice(0, rows)
+        return tensor[tuple(taken)]
 
     def first(self, names: Sequence[str], rows: int, ranges: Sequence[_Ranges]) -> Any:
         """Of several names, the first that is there, and of its tensor what the name's ranges take."""
         for name, taken in zip(names, ranges):
             try:
                 if taken:
-                    return self.find_part(name, taken)
+                    return self.find_part(name, rows, taken)
                 return self.find_experts(name, rows) if "{" in name else self.find(name, rows)
             except KeyError:
                 continue

@@ -187,14 +187,14 @@ manifest::Graph Ranged(std::optional<int64_t> axis, bool of_columns) {
   return graph;
 }
 
-std::string LargerTensors(int64_t columns) {
+std::string LargerTensors(int64_t columns, int64_t rows = kAllRows) {
   SafetensorsWriter writer;
   for (int64_t layer = 0; layer < kLayers; ++layer) {
     std::vector<float> values;
-    for (int64_t i = 0; i < kAllRows * columns; ++i) {
+    for (int64_t i = 0; i < rows * columns; ++i) {
       values.push_back(static_cast<float>(layer * 10000 + i));
     }
-    writer.Add("rows." + std::to_string(layer), "F32", {kAllRows, columns}, values);
+    writer.Add("rows." + std::to_string(layer), "F32", {rows, columns}, values);
   }
   return writer.File();
 }
@@ -236,6 +236,41 @@ TEST_CASE("a parameter may be a range of each axis of its tensors, also of sever
   }
 }
 
+TEST_CASE("zeros come behind the rows of a padded tensor, also of several ranks") {
+  for (const int64_t there : {1, 8, 11, 16}) {  // of 16; 8 are those of a rank
+    Folder folder(LargerTensors(kColumns, there));
+    for (const std::optional<int64_t> axis : {std::optional<int64_t>(), {1}, {2}}) {
+      for (const int64_t rank : {0, 1}) {
+        for (const int64_t most : {4, 52, 4096}) {
+          CAPTURE(there);
+          CAPTURE(axis.value_or(-1));
+          CAPTURE(rank);
+          CAPTURE(most);
+          manifest::Graph graph = Ranged(axis, false);
+          graph.params[0].sources[1].ranges = {{{0, there, there, true}}};
+          const WeightPlan plan =
+              runtime::PlanWeights(graph, folder.checkpoint, "", {rank, kRanks});
+          REQUIRE(plan.problems.empty());
+          const int64_t rows = axis == 1 ? kRows / kRanks : kRows;
+          const int64_t columns = axis == 2 ? kColumns / kRanks : kColumns;
+          std::vector<float> expected;
+          for (int64_t layer = 0; layer < kLayers; ++layer) {
+            for (int64_t r = 0; r < rows; ++r) {
+              for (int64_t c = 0; c < columns; ++c) {
+                const int64_t row = r + (axis == 1 ? rank * rows : 0);
+                const int64_t column = c + (axis == 2 ? rank * columns : 0);
+                const int64_t value = layer * 10000 + row * kColumns + column;
+                expected.push_back(row < there ? static_cast<float>(value) : 0.0F);
+              }
+            }
+          }
+          CHECK(Filled(plan, most) == expected);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("an axis of which a range is taken has the extent that the range says") {
   Folder folder(LargerTensors(kColumns));
   const auto problem = [&](std::vector<std::optional<manifest::Source::Range>> ranges) {
@@ -250,6 +285,11 @@ TEST_CASE("an axis of which a range is taken has the extent that the range says"
   CHECK(problem({{{0, 16, 24}}, {{0, 32, 33}}}) ==
         "tensor `rows.0` has the shape [24, 32], but must have [24, 33]");
   CHECK(problem({{{0, 15, 24}}}) == "`rows.{l}` has a range of 15 elements for an axis of 16");
+  CHECK(problem({{{0, 17, 17, true}}}) == "`rows.{l}` pads axis 0 of 17 elements to 16");
+  CHECK(problem({{{8, 24, 24}}, {{0, 31, 31, true}}}) ==
+        "`rows.{l}` pads axis 1 of 31 elements to 32, but only the first axis can be padded");
+  CHECK(problem({{{0, 15, 15, true}}}) ==
+        "tensor `rows.0` has the shape [24, 32], but must have [15, 32]");
   CHECK(problem({std::nullopt, std::nullopt, {{0, 16, 24}}}) ==
         "`rows.{l}` has 3 ranges, too many for 2 axes");
 }
