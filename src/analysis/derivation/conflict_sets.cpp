@@ -17,13 +17,17 @@ ConflictSets::ConflictSets(Unknowns& unknowns, ProgramAccesses accesses)
     second_domains_.push_back(Known(TaskScope(unknowns_, call, 2).domain));
   }
   AddControlReads();
+  // Where isl gave up, conflicts are taken for larger than they may be.
   sizes_ = unknowns_.GlobalFacts();
+  sizes_ = sizes_ ? sizes_ : unknowns_.SizeFacts();
   for (size_t i = 0; i < program_.calls.size(); ++i) {
-    first_domains_[i] = OneOfEqual(first_domains_[i] & sizes_);
-    second_domains_[i] = OneOfEqual(second_domains_[i] & sizes_);
-    for (auto* regions : {&accesses_.first[i], &accesses_.second[i]}) {
+    for (auto [domains, regions] : {std::pair{&first_domains_, &accesses_.first[i]},
+                                    std::pair{&second_domains_, &accesses_.second[i]}}) {
+      Set& domain = (*domains)[i];
+      domain = OneOfEqual(domain ? domain & sizes_ : sizes_);
       for (AccessRegion& region : *regions) {
-        region.set = OneOfEqual(region.set);
+        region.exact = region.exact && region.set;
+        region.set = region.set ? OneOfEqual(region.set) : domain;
       }
     }
   }
@@ -146,12 +150,15 @@ const Conflict& ConflictSets::Of(const Dependence& d) {
     if (!conflict.cause.tensor || (value && conflict.cause.to_writes)) {
       conflict.cause = {a.tensor, a.write, b.write};
     }
-    const Set& tasks = TasksOf(d, touched);
+    Set tasks = TasksOf(d, touched);
+    if (!tasks) {
+      tasks = OneOfEqual(AllPairs(d));
+    }
     auto add = [&](Set& pairs) {
       pairs = pairs.get() == none.get() ? tasks : Joined(pairs, tasks);
     };
     add(conflict.pairs);
-    if (OnData(unknowns_, touched)) {
+    if (touched && OnData(unknowns_, touched)) {
       conflict.data.push_back(touched);
     } else {
       add(conflict.fixed);

@@ -64,6 +64,20 @@ struct DependenceGraph::State {
            });
   }
 
+  bool IsOrdered(const Dependence& d) {
+    context.SetBudget();
+    if (IsBehindBarrier(d) || IsEmpty(conflicts.Of(d).pairs)) {
+      return true;
+    }
+    const Map& pairs = MapOf(d);
+    context.SetExactBudget(steps_for_order);
+    bool ordered = order.Orders(d.from, d.to, pairs);
+    if (!ordered && context.GaveUp()) {
+      steps_for_order = std::max(steps_for_order / 2, kLeastStepsForOrder);
+    }
+    return ordered || IsOrderedInData(d);
+  }
+
   Set Restrict(const Dependence& d, const Iterations& iterations) {
     const Set& pairs = conflicts.Of(d).pairs;
     Set set = Restrict(d, iterations, pairs);
@@ -220,6 +234,7 @@ struct DependenceGraph::State {
   std::map<std::tuple<Dependence, Iterations, bool, bool>, std::vector<Needs>> needs;
   std::map<std::pair<Dependence, Iterations>, std::optional<DataNeeds>> needs_in_data;
   unsigned long steps_for_order = kMostStepsForOrder;
+  std::optional<Dependence> open;  // what was asked last, where it is in no order
 };
 
 std::vector<Dependence> DependencesBetween(const ProgramCall& from, const ProgramCall& to) {
@@ -299,17 +314,9 @@ bool DependenceGraph::Exists(const Dependence& dependence) {
 }
 
 bool DependenceGraph::IsOrdered(const Dependence& dependence) {
-  state_->context.SetBudget();
-  if (state_->IsBehindBarrier(dependence) || IsEmpty(state_->conflicts.Of(dependence).pairs)) {
-    return true;
-  }
-  const Map& pairs = state_->MapOf(dependence);
-  state_->context.SetExactBudget(state_->steps_for_order);
-  bool ordered = state_->order.Orders(dependence.from, dependence.to, pairs);
-  if (!ordered && state_->context.GaveUp()) {
-    state_->steps_for_order = std::max(state_->steps_for_order / 2, kLeastStepsForOrder);
-  }
-  return ordered || state_->IsOrderedInData(dependence);
+  bool ordered = state_->IsOrdered(dependence);
+  state_->open = ordered ? std::nullopt : std::optional(dependence);
+  return ordered;
 }
 
 std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
@@ -322,6 +329,9 @@ std::optional<int64_t> DependenceGraph::Distance(const Dependence& dependence) {
 }
 
 std::optional<int64_t> DependenceGraph::OpenDistance(const Dependence& dependence) {
+  if (state_->open != dependence) {
+    return std::nullopt;
+  }
   const Map& pairs = state_->MapOf(dependence);
   state_->context.SetBudget();
   return state_->order.LeastOpenDistance(dependence.from, dependence.to, pairs, dependence.repeats);

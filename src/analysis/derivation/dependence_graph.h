@@ -57,7 +57,8 @@ class DependenceGraph {
   bool IsOrdered(const Dependence& dependence);
   /// The smallest distance of a carried dependence in iterations.
   std::optional<int64_t> Distance(const Dependence& dependence);
-  /// The smallest one of what the events do not put in order; nothing where that is none of it.
+  /// The smallest one of what the events do not put in order, of the dependence that was last asked
+  /// for an order; nothing where that is none of it.
   std::optional<int64_t> OpenDistance(const Dependence& dependence);
   /// What tasks need for what does not follow from others, in boxes (`in_parts`) or as one. Nothing
   /// where the dependence does not connect these iterations. `coarse`: no event will tell the tasks

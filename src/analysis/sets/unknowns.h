@@ -161,6 +161,8 @@ class Unknowns {
   Set CloseVariables(const Set& set) const;
   /// The facts about the terms that are functions of the sizes.
   Set GlobalFacts() const;
+  /// Those of the sizes alone.
+  const Set& SizeFacts() const { return sizes_; }
   /// Names of the parameters that occur in it.
   std::vector<std::string> Involved(const Set& set) const;
   std::vector<std::string> Involved(const PwAff& value) const;
