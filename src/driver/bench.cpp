@@ -115,10 +115,9 @@ class BenchJob {
     if (artifacts != 0 && !options_.schedules.empty()) {
       return Refuse("`--schedules` needs a source; artifacts are scheduled already");
     }
-    if (artifacts != 0 && options_.source.file.empty() &&
-        !(options_.source.defines.empty() && options_.source.configs.empty() &&
-          options_.source.arrays.empty())) {
-      return Refuse("`-D`, `--config` and `--array` need a source: `--source FILE`");
+    if (artifacts != 0 && options_.source.file.empty() && !options_.of_sources.empty()) {
+      return Refuse(
+          fmt::format("`{}` needs a source: `--source FILE`", options_.of_sources.front()));
     }
     return CheckOutputs({options_.output}, Inputs(inputs), session_) &&
            CheckFolder(options_.output, session_.diagnostics());

@@ -111,6 +111,13 @@ std::optional<std::string> Fix(std::string text, const CheckOptions& options,
   return text;
 }
 
+/// What is as it was goes from standard input to standard output all the same.
+void PassOn(const CheckOptions& options, Session& session) {
+  if (options.source.file == "-") {
+    (void)WriteStdout(session.source()->text(), session.diagnostics());
+  }
+}
+
 }  // namespace
 
 ExitCode Execute(const CheckOptions& options) {
@@ -125,8 +132,12 @@ ExitCode Execute(const CheckOptions& options) {
            CheckChoices(*open, options.source, options.proofs, session));
     return session.Finish();
   }
-  if (!module || right || !options.fix) {
+  if (!module || !options.fix) {
     return session.Finish(module ? ExitCode::Ok : ExitCode::InputWrong);
+  }
+  if (right) {
+    PassOn(options, session);
+    return session.Finish();
   }
   Session fixed(options.source.diagnostics);
   if (auto text = Fix(std::string(session.source()->text()), options, fixed.diagnostics())) {
@@ -136,6 +147,7 @@ ExitCode Execute(const CheckOptions& options) {
   session.diagnostics().Warning(DiagnosticKind::Race, {},
                                 "`--fix` leaves the file as it is: no events that it knows of "
                                 "make it right");
+  PassOn(options, session);
   return session.Finish();
 }
 

@@ -29,10 +29,10 @@ std::string Format(const Module& module, const std::string& file,
   return text;
 }
 
-/// Where two texts begin to differ, as one byte of `text`.
+/// Where two texts begin to differ, as one byte of `text`: the last one where the other goes on.
 SourceRange FirstDifference(std::string_view text, std::string_view other) {
   auto [at, unused] = std::mismatch(text.begin(), text.end(), other.begin(), other.end());
-  auto offset = static_cast<uint32_t>(at - text.begin());
+  auto offset = static_cast<uint32_t>(std::min<size_t>(at - text.begin(), text.size() - 1));
   return {offset, offset + 1};
 }
 

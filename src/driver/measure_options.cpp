@@ -42,13 +42,18 @@ void AddBenchCommand(CLI::App& app, Command& command, BenchOptions& options) {
   AddOutput(bench, options.output, "Where to write [standard output]");
   AddTarget(bench, options.target);
   AddMachine(bench, options.machine);
-  bench->callback([&] { command = options; });
+  bench->callback([&, bench] {
+    options.of_sources = Given(*bench, {"-D", "--config", "--array", "-I", "--tuning",
+                                        "--no-library-tuning", "--choose", "--compiler"});
+    command = options;
+  });
 }
 
 void AddTuneCommand(CLI::App& app, Command& command, TuneOptions& options) {
   CLI::App* tune = app.add_subcommand(
       "tune", "Measure what operators leave open, and write the best to a tuning file");
   AddSource(tune, options.source)->required();
+  tune->remove_option(tune->get_option("--tuning"));  // the output is where the search begins
   tune->add_option("--graph", options.graph, "The graph [the only one]")->type_name("NAME");
   AddList(tune, "--dim", options.dims, "The value of a symbolic dimension", "NAME=VALUE");
   AddList(tune, "--value", options.values, "The value of each element of an integer parameter",

@@ -68,6 +68,13 @@ CLI::Option* AddSource(CLI::App* app, SourceOptions& source) {
   return app->add_option("file", source.file, "The .etir source; `-` for standard input");
 }
 
+std::vector<std::string> Given(const CLI::App& app, const std::vector<std::string>& names) {
+  std::vector<std::string> given;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(given),
+               [&](const std::string& name) { return app.get_option(name)->count() > 0; });
+  return given;
+}
+
 void AddMachine(CLI::App* app, const Target*& machine) {
   std::vector<std::pair<std::string, const Target*>> targets;
   for (const Target& target : Targets()) {

@@ -68,6 +68,8 @@ void AddOutput(CLI::App* app, std::string& file, const std::string& help);
 
 void AddDiagnostics(CLI::App* app, DiagnosticsFormat& format);
 void AddConstants(CLI::App* app, SourceOptions& source);
+/// Those of the options that were given, as they are named here.
+std::vector<std::string> Given(const CLI::App& app, const std::vector<std::string>& names);
 CLI::Option* AddSource(CLI::App* app, SourceOptions& source);
 void AddMachine(CLI::App* app, const Target*& machine);
 void AddLowering(CLI::App* app, LoweringOptions& lowering);

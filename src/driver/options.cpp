@@ -170,7 +170,11 @@ void AddRunCommand(CLI::App& app, Command& command, RunOptions& options) {
                   "Write what each SM did when in the last launch, for Perfetto, and print a "
                   "summary")
       ->type_name("FILE");
-  run->callback([&] {
+  run->callback([&, run] {
+    options.of_sources =
+        Given(*run, {"-D", "--config", "--array", "-I", "--tuning", "--no-library-tuning",
+                     "--choose", "--compiler", "--schedule", "--target", "--shared-bytes",
+                     "--print-after", "--verify-each"});
     if (options.profile == "-" && options.check) {
       throw CLI::ValidationError("`--profile -` and `--check` both print to standard output");
     }
@@ -241,6 +245,9 @@ void AddExplainCommand(CLI::App& app, Command& command, ExplainOptions& options)
       ->excludes("--routing");
   explain->add_flag("--json", options.json, "As JSON");
   AddLowering(explain, options.lowering);
+  for (const char* of_passes : {"--print-after", "--verify-each"}) {
+    explain->get_option(of_passes)->excludes("--choices");
+  }
   explain->callback([&] { command = options; });
 }
 
@@ -351,10 +358,6 @@ ExitCode ReportWrongCommandLine(std::string message, const CLI::App& app,
            fmt::format("see `etc {}--help`", used.empty() ? "" : used.front()->get_name() + " ")});
   return session.Finish();
 }
-
-}  // namespace
-
-namespace {
 
 /// A source may use constants of the machine that its schedule is chosen for.
 template <class Options>

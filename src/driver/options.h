@@ -86,7 +86,8 @@ struct RunOptions {
   int64_t repeat = 1;
   bool check = false;
   std::optional<double> tolerance;
-  std::string profile;  // the file for what the last launch did; empty: no profile
+  std::string profile;                  // the file for what the last launch did; empty: no profile
+  std::vector<std::string> of_sources;  // the given options that no artifact takes
 };
 
 enum class BenchFormat { Text, Json };
@@ -108,6 +109,7 @@ struct BenchOptions {
   std::optional<double> bandwidth;  // TB/s
   BenchFormat format = BenchFormat::Text;
   std::string output;
+  std::vector<std::string> of_sources;  // the given options that no artifact takes
 };
 
 struct TuneOptions {

@@ -203,13 +203,9 @@ class RunJob {
       }
       return Build(device);
     }
-    if (!options_.source.defines.empty() || !options_.source.configs.empty() ||
-        !options_.source.arrays.empty() || !options_.source.tuning.empty() ||
-        options_.lowering.schedule.schedule) {
-      Refuse(
-          fmt::format("`-D`, `--config`, `--array`, `--tuning` and `--schedule` need a source; "
-                      "`{}` is compiled already",
-                      options_.source.file));
+    if (!options_.of_sources.empty()) {
+      Refuse(fmt::format("`{}` needs a source; `{}` is compiled already",
+                         options_.of_sources.front(), options_.source.file));
       return std::nullopt;
     }
     Program program(options_.source.file);

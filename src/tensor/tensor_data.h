@@ -52,7 +52,7 @@ struct RandomFill {
 void FillRandom(TensorData& tensor, const RandomFill& fill);
 
 /// Sets every element to what a program never writes on purpose: NaN, or the smallest integer (the
-/// largest for u8, true for bool).
+/// largest of unsigned ones, true for bool).
 void FillPoison(TensorData& tensor);
 
 /// Reads a `.npy` file, or any other file as raw elements; raw elements have no shape of their own,
