@@ -284,6 +284,11 @@ class ProgramTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "parameter `w`: a ndarray is no torch tensor"):
             self.program.pack("w", np.zeros((2, 8), np.float32))
 
+    def test_a_tensor_of_another_type_is_not_packed(self):
+        tensor = SimpleNamespace(data_ptr=lambda: 0, dtype="torch.uint8", shape=(2, 8))
+        with self.assertRaisesRegex(TypeError, "parameter `w` is f32, and the tensor u8"):
+            self.program.pack("w", tensor)
+
     def test_a_progress_function_may_stop_the_load(self):
         tensors = {f"w.{i}": np.zeros(8, dtype=np.float32) for i in range(2)}
         with self.assertRaises(etcrt.Error) as raised:

@@ -121,6 +121,9 @@ class GenerateTest(unittest.TestCase):
         gemma = rotary_frequencies({"head_dim": 4, "rope_theta": 1e6, "rope_local_base_freq": 100.0,
                                     "rope_scaling": {"rope_type": "linear", "factor": 8.0}})
         np.testing.assert_allclose(gemma, [1, 0.1, 0.125, 1e-3 / 8])
+        part = {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5}
+        np.testing.assert_allclose(rotary_frequencies({"head_dim": 8, "rope_parameters": part}), [1, 0.1, 0, 0])
+        np.testing.assert_allclose(rotary_frequencies({"head_dim": 8, **part}), [1, 0.1, 0, 0])
         scaling = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0,
                    "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
         frequencies = _llama3_scaled([1.0, 1e-5], scaling)
@@ -139,6 +142,9 @@ class GenerateTest(unittest.TestCase):
                 ({"rope_scaling": {"type": "linear", "factor": "8"}}, '`factor` is "8"'),
                 ({"rope_scaling": llama3}, "`low_freq_factor` is 4.0, and must be less"),
                 ({"rope_parameters": {"full_attention": {}}}, "has no `rope_theta`"),
+                ({"partial_rotary_factor": 0.2}, "an even number of the 4 elements of a head must"),
+                ({"partial_rotary_factor": 1.5}, "`partial_rotary_factor` is 1.5, and an even"),
+                ({"partial_rotary_factor": "1"}, '`partial_rotary_factor` is "1"'),
                 ({"head_dim": 0}, "`head_dim` is 0"), ({"head_dim": 4.5}, "`head_dim` is 4.5"),
                 ({"head_dim": None, "hidden_size": 8}, "has no `num_attention_heads`")):
             with self.assertRaisesRegex(ValueError, f"config.json.*{message}", msg=members):

@@ -36,6 +36,13 @@ def model_config(folder: Path) -> Tuple[Dict[str, Any], str]:
     return config["text_config"], "language_model."
 
 
+def _is_close(value: Any, constant: Union[bool, int, float]) -> bool:
+    try:
+        return isinstance(value, (int, float)) and math.isclose(value, constant)
+    except OverflowError:  # an integer that is no float
+        return False
+
+
 def check_constants(config: Mapping[str, Any],
                     constants: Mapping[str, Union[bool, int, float]]) -> None:
     """A program is for the configuration with which it was compiled, but for the number of positions,
@@ -44,7 +51,7 @@ def check_constants(config: Mapping[str, Any],
         value = config.get(name)
         if value is None or name == "max_position_embeddings":
             continue
-        if not isinstance(value, (int, float)) or not math.isclose(value, constant):
+        if not _is_close(value, constant):
             raise ValueError(f"config.json: `{name}` is {json.dumps(value)}, and the program was "
                              f"compiled with {json.dumps(constant)}")
 

@@ -2,9 +2,24 @@
 
 import ctypes
 import sys
-from typing import Callable, NamedTuple, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from ._library import Handle, call, exact
+
+
+_TORCH_NAMES = {
+    "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
+    "uint8": "u8", "bool": "bool", "uint16": "u16", "int8": "i8", "uint32": "u32",
+    "float64": "f64", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
+}
+
+
+def dtype_of_torch(name: str, tensor: Any) -> str:
+    """What a program calls the type of a torch tensor's elements; a TypeError where it has no name."""
+    dtype = str(tensor.dtype).rsplit(".", 1)[-1]
+    if dtype not in _TORCH_NAMES:
+        raise TypeError(f"parameter `{name}`: {tensor.dtype} has no counterpart")
+    return _TORCH_NAMES[dtype]
 
 
 def current_stream() -> int:

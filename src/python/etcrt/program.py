@@ -7,7 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from ._library import (ACCESS, DTYPES, ConstantInfo, DimInfo, Error, GraphInfo, Handle, ParamInfo,
                        ProgramInfo, Status, call, encoded, encoded_path, sized)
-from .memory import current_stream
+from .memory import current_stream, dtype_of_torch
 
 
 class Tile(NamedTuple):
@@ -157,6 +157,9 @@ class Program:
     def pack(self, name: str, tensor: Any, graph: Optional[str] = None) -> Any:
         """A row-major torch tensor in the layout of a parameter: a new one, of the shape of its tiles."""
         _check_of_torch(name, tensor)
+        param, dtype = self.params(graph).get(name), dtype_of_torch(name, tensor)
+        if param is not None and param.dtype != dtype:
+            raise TypeError(f"parameter `{name}` is {param.dtype}, and the tensor {dtype}")
         import torch
 
         tensor = tensor.contiguous()

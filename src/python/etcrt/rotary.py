@@ -52,8 +52,13 @@ def _llama3_scaled(frequencies: List[float], scaling: Dict[str, Any]) -> List[fl
     return scaled
 
 
-def _frequencies(dim: int, theta: float, scaling: Dict[str, Any]) -> List[float]:
-    frequencies = [theta ** (-2 * i / dim) for i in range(dim // 2)]
+def _frequencies(dim: int, rotated: int, theta: float, scaling: Dict[str, Any]) -> List[float]:
+    """Of the elements behind those that are rotated: 0, so that they stay."""
+    scaled = _scaled([theta ** (-2 * i / rotated) for i in range(rotated // 2)], scaling)
+    return scaled + [0.0] * ((dim - rotated) // 2)
+
+
+def _scaled(frequencies: List[float], scaling: Dict[str, Any]) -> List[float]:
     kind = scaling.get("rope_type", scaling.get("type", "default"))
     if kind == "default":
         return frequencies
@@ -71,17 +76,30 @@ def _head_dim(config: Dict[str, Any]) -> int:
     return _whole(config, "hidden_size") // _whole(config, "num_attention_heads")
 
 
+def _rotated(dim: int, members: Dict[str, Any]) -> int:
+    """How many elements of a head are rotated."""
+    name = "partial_rotary_factor"
+    if members.get(name) is None:
+        return dim
+    rotated = dim * _number(members, name, least=0)
+    if not 2 <= rotated <= dim or int(rotated) % 2 != 0:
+        raise ValueError(f"config.json: `{name}` is {_json(members[name])}, and an even number of the "
+                         f"{dim} elements of a head must be rotated")
+    return int(rotated)
+
+
 def rotary_frequencies(config: Dict[str, Any]) -> List[float]:
     """The values of %inv_freq: of a model with two kinds of layers first the local, then the global."""
     dim = _head_dim(config)
     parameters = _members(config, "rope_parameters")
     if "full_attention" in parameters:  # by the kind of a layer
         kinds = [_members(parameters, name) for name in ("sliding_attention", "full_attention")]
-        return [frequency for kind in kinds
-                for frequency in _frequencies(dim, _number(kind, "rope_theta"), kind)]
-    theta = _number({**parameters, **config}, "rope_theta", 10000.0)
+        return [frequency for kind in kinds for frequency in _frequencies(
+            dim, _rotated(dim, kind), _number(kind, "rope_theta"), kind)]
+    members = {**parameters, **config}
+    theta, rotated = _number(members, "rope_theta", 10000.0), _rotated(dim, members)
     scaling = _members(config, "rope_scaling") or parameters
     if "rope_local_base_freq" in config:
-        return (_frequencies(dim, _number(config, "rope_local_base_freq"), {})
-                + _frequencies(dim, theta, scaling))
-    return _frequencies(dim, theta, scaling)
+        return (_frequencies(dim, rotated, _number(config, "rope_local_base_freq"), {})
+                + _frequencies(dim, rotated, theta, scaling))
+    return _frequencies(dim, rotated, theta, scaling)

@@ -6,16 +6,11 @@ import sys
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 from ._library import DTYPES, Borrowed, Handle, Tensor, call, encoded, exact, exact_array
-from .memory import current_stream
+from .memory import current_stream, dtype_of_torch
 from .profile import Profile
 from .program import Program
 from .weights import Weights
 
-_TORCH_NAMES = {
-    "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
-    "uint8": "u8", "bool": "bool", "uint16": "u16", "int8": "i8", "uint32": "u32",
-    "float64": "f64", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
-}
 _GetPointer = ctypes.pythonapi.PyCapsule_GetPointer
 _GetPointer.restype = ctypes.c_void_p
 _GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -136,11 +131,8 @@ class Runtime:
     def bind_tensor(self, name: str, tensor: Any, index: Optional[int] = None) -> None:
         """With `index`, one tensor of an array."""
         if hasattr(tensor, "data_ptr"):
-            dtype = str(tensor.dtype).rsplit(".", 1)[-1]
-            if dtype not in _TORCH_NAMES:
-                raise TypeError(f"parameter `{name}`: {tensor.dtype} has no counterpart")
-            self.bind_pointer(name, tensor.data_ptr(), _TORCH_NAMES[dtype], tuple(tensor.shape),
-                              tuple(tensor.stride()), index)
+            self.bind_pointer(name, tensor.data_ptr(), dtype_of_torch(name, tensor),
+                              tuple(tensor.shape), tuple(tensor.stride()), index)
         elif hasattr(tensor, "__dlpack__"):
             is_read = name in self._params and self._params[name].access == "in"
             capsule = _capsule(name, _seen_as_writable(tensor) if is_read else tensor)
