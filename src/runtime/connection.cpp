@@ -200,20 +200,21 @@ Status Connect(const HostAndPort& to, const Deadline& deadline, Connection* conn
   ETC_RETURN_IF_BAD(Resolve(to, false, &found));
   for (;;) {
     int error = 0;
+    bool may_come = false;  // whoever is to listen; what else keeps from an address stays
     for (const addrinfo* address = found.get(); address != nullptr; address = address->ai_next) {
       Descriptor socket;
-      error = TryToConnect(*address, deadline, &socket);
-      if (error == 0 && IsConnectedToItself(socket.fd())) {
-        error = ECONNREFUSED;
+      int tried = TryToConnect(*address, deadline, &socket);
+      if (tried == 0 && IsConnectedToItself(socket.fd())) {
+        tried = ECONNREFUSED;
       }
-      if (error == 0) {
+      if (tried == 0) {
         SendAtOnce(socket.fd());
         *connection = Connection(std::move(socket));
         return {};
       }
+      error = may_come ? error : tried;
+      may_come |= tried == ECONNREFUSED || tried == ECONNRESET || tried == EINTR;
     }
-    // Whoever is to listen may not have come yet; what else keeps from it stays.
-    const bool may_come = error == ECONNREFUSED || error == ECONNRESET || error == EINTR;
     if (!may_come || deadline.HasPassed()) {
       return Fail(ETC_ERROR_GROUP, "cannot reach ", to.Text(), ": ", Reason(error));
     }
