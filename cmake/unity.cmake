@@ -1,4 +1,4 @@
-# Sanitizer builds compile several files of a room as one (CMAKE_UNITY_BUILD): most of what a file
+# Builds that nobody goes on with compile several files of a room as one (CMAKE_UNITY_BUILD): most of what a file
 # takes is the headers that it shares with its neighbours. These files have a name for themselves
 # that a neighbour has as well, and stay apart. A new one costs time and nothing else:
 # scripts/test.sh builds the files of its target one by one.

@@ -153,7 +153,7 @@ typedef struct etc_program_info {
 typedef struct etc_proof_info {
   size_t struct_size;
   const char* subject;  /* "source", or "kernels" for what was made of its graphs */
-  const char* property; /* "bounds", "counts", "order", "races" */
+  const char* property; /* "bounds", "counts", "order", "races", "iterations", "coverage" */
   int64_t proved;
   int64_t not_proved;
 } etc_proof_info;

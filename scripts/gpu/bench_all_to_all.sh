@@ -18,7 +18,8 @@ for tokens in ${TOKENS:-33 128 512 1024 2048}; do
   for round in 1 2 3; do
     for way in true false; do
       timeout 120 "$ETC" run "$work/$way.etca" --dim tokens="$tokens" --scale 0.05 --repeat "${REPEAT:-200}" \
-        --output out="$work/$way.npy" | sed -n 's/.*median \([0-9.]*\) ms.*/\1/p' >"$work/$way.ms"
+        --output out="$work/$way.npy" >"$work/log"
+      sed -n 's/.*median \([0-9.]*\) ms.*/\1/p' "$work/log" >"$work/$way.ms"
     done
     cmp "$work/true.npy" "$work/false.npy"
     echo "$tokens  $(cat "$work/true.ms")  $(cat "$work/false.ms")"

@@ -17,9 +17,9 @@ check() {
   name=$1 artifact=$2
   shift 2
   for tool in memcheck racecheck; do
-    timeout 300 compute-sanitizer --tool "$tool" --report-api-errors no --print-limit 10 "$ETC" run \
-      "$artifact" --scale 0.3 "$@" >"$work/log" 2>&1 || true
-    if grep -q 'SUMMARY: 0 \(errors\|hazards\)' "$work/log"; then
+    if timeout 300 compute-sanitizer --tool "$tool" --report-api-errors no --print-limit 10 "$ETC" \
+      run "$artifact" --scale 0.3 "$@" >"$work/log" 2>&1 &&
+      grep -q 'SUMMARY: 0 \(errors\|hazards\)' "$work/log"; then
       echo "ok     $tool, $name"
     else
       failed=1

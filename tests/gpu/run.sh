@@ -4,6 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 build=${BUILD_DIR:-$(mktemp -d)}
+[ -n "${BUILD_DIR:-}" ] || trap 'rm -rf "$build"' EXIT
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 # SOURCE NAME OPTION... in a line
 sources() {
