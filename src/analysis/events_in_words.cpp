@@ -7,7 +7,6 @@
 
 #include "analysis/ranks.h"
 #include "analysis/sets/task_pairs.h"
-#include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/phased.h"
 #include "ir/walk.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analysis/shapes.h"
-#include "ir/overloaded.h"
 #include "ir/rewrite.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"

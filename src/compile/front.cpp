@@ -16,7 +16,6 @@
 #include "ir/lower_slices.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
-#include "schedule/lower.h"
 #include "support/files.h"
 #include "verify/verify.h"
 

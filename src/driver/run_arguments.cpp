@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "compile/sizes.h"
-#include "ir/printer.h"
 #include "ir/requirements.h"
 #include "ir/shard.h"
 #include "support/files.h"

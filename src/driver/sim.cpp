@@ -11,7 +11,6 @@
 #include "driver/scheduled_program.h"
 #include "ir/peers.h"
 #include "report/sim_report.h"
-#include "simulator/kernel_cost.h"
 #include "simulator/trace_of.h"
 #include "support/files.h"
 

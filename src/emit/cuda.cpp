@@ -10,7 +10,6 @@
 #include "emit/cxx_checks.h"
 #include "emit/cxx_walk.h"
 #include "emit/emit.h"
-#include "emit/entries.h"
 #include "emit/raise/can_emit.h"
 #include "emit/raise/gather_headers.h"
 #include "emit/raise/raise.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "emit/cxx_names.h"
 #include "emit/cxx_signals.h"
 #include "emit/cxx_tasks.h"
 #include "support/diagnostics.h"

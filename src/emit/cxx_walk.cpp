@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "emit/cxx_body.h"
-#include "emit/cxx_names.h"
 #include "emit/cxx_queue.h"
 #include "emit/cxx_role_tasks.h"
 #include "emit/cxx_tasks.h"

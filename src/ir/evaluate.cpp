@@ -1,6 +1,5 @@
 #include "ir/evaluate.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "ir/checked.h"

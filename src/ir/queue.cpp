@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/rewrite.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"
 

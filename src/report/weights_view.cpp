@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "runtime/weights/plan.h"

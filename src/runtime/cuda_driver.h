@@ -49,7 +49,6 @@ inline constexpr int kPointerRangeStart = 11;
 inline constexpr int kPointerRangeSize = 12;
 inline constexpr int kPointerAccess = 16;
 inline constexpr int kPointerMempool = 17;
-inline constexpr int kMemoryHost = 1;
 inline constexpr int kMemoryDevice = 2;
 inline constexpr int kCaptureNone = 0;
 inline constexpr int kCaptureThreadLocal = 1;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/dtype.h"
 #include "runtime/manifest_expr.h"
 #include "runtime/requirements.h"
 #include "runtime/tensor_maps.h"

@@ -5,7 +5,6 @@
 #include "runtime/binding.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/dtype.h"
-#include "runtime/manifest_expr.h"
 
 namespace etc::runtime {
 namespace {

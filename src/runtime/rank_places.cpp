@@ -1,7 +1,5 @@
 #include "runtime/rank_places.h"
 
-#include <algorithm>
-
 namespace etc::runtime {
 namespace {
 

@@ -8,7 +8,6 @@
 #include "analysis/samples.h"
 #include "analysis/sm_places.h"
 #include "ir/evaluate.h"
-#include "ir/task_count.h"
 
 namespace etc {
 namespace {

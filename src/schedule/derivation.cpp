@@ -12,7 +12,6 @@
 #include <tuple>
 
 #include "analysis/proofs/body_proofs.h"
-#include "ir/printer.h"
 #include "schedule/computed_tables.h"
 #include "schedule/iteration_choices.h"
 #include "schedule/wait_design.h"

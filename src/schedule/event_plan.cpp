@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "analysis/shapes.h"
 #include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/rewrite.h"

@@ -1,6 +1,5 @@
 #include "simulator/critical_path.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace etc {

@@ -114,13 +114,4 @@ std::optional<int64_t> MostSharedBytes(Arch arch) {
   return most;
 }
 
-const Target* FindTarget(std::string_view name) {
-  for (const Target& target : Targets()) {
-    if (target.name == name) {
-      return &target;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace etc

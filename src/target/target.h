@@ -102,7 +102,4 @@ Target OverHosts(const Target& target, int64_t hosts, int64_t ranks);
 /// without machines.
 std::optional<int64_t> MostSharedBytes(Arch arch);
 
-/// The target of that name, or null.
-const Target* FindTarget(std::string_view name);
-
 }  // namespace etc

@@ -15,7 +15,6 @@
 #include "ir/fold.h"
 #include "ir/lower_slices.h"
 #include "ir/walk.h"
-#include "schedule/lower.h"
 #include "support/unique_name.h"
 #include "tune/apart.h"
 #include "verify/verify.h"

@@ -14,7 +14,6 @@
 #include "compile/advice.h"
 #include "compile/front.h"
 #include "expand/kernel_options.h"
-#include "ir/requirements.h"
 #include "schedule/choice_cost.h"
 #include "schedule/schedule_cost.h"
 #include "support/progress.h"

@@ -1,7 +1,6 @@
 """Steps that repeat, over fakes: they give the tokens that vLLM's own way gives, without its preparations."""
 
 import logging
-import os
 import sys
 import tempfile
 import unittest

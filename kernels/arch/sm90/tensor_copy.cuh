@@ -15,11 +15,6 @@ struct alignas(64) TensorMap {
 /// an acquire, what the engine reads for this thread comes after what was released.
 ETC_DEVICE void CopyFence() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
-/// A hint: the map will be needed.
-ETC_DEVICE void PrefetchMap(const TensorMap* map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
-
 // The box that begins at a column of a row of a slice, into memory at a multiple of 1024 bytes: its
 // rows one behind the other, swizzled as WgmmaDescriptor says, zeros where the tensor has nothing.
 // Completes at `barrier` with the bytes of a whole box. All lanes of the warp give the same

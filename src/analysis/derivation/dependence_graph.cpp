@@ -6,10 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/derivation/bounds.h"
 #include "analysis/order/task_order.h"
 #include "analysis/proofs/body_proofs.h"
-#include "analysis/sets/task_pairs.h"
 
 namespace etc {
 namespace {

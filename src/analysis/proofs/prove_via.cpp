@@ -2,8 +2,6 @@
 // and all that wait for it, run on one SM, whatever the number of SMs is.
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "analysis/events_of_sm.h"
 #include "analysis/proofs/prover.h"
 #include "analysis/sm_places.h"

@@ -6,7 +6,6 @@
 
 #include "analysis/sets/task_scope.h"
 #include "ir/overloaded.h"
-#include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace etc {

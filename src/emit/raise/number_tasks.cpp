@@ -4,7 +4,6 @@
 
 #include "emit/raise/known_values.h"
 #include "emit/raise/passes.h"
-#include "ir/rewrite.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "emit/raise/passes.h"
 #include "ir/body_visitor.h"
 #include "ir/printer.h"

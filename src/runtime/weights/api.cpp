@@ -1,5 +1,4 @@
 // Checkpoints and weights of include/etc/weights.h.
-#include <algorithm>
 #include <memory>
 
 #include "runtime/c_api.h"

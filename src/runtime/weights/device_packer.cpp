@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/device_memory.h"
-#include "runtime/dtype.h"
 #include "runtime/weights/pack_kernel.h"
 
 namespace etc::runtime {

@@ -69,7 +69,6 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kPointerRangeSize == static_cast<int>(CU_POINTER_ATTRIBUTE_RANGE_SIZE));
   CHECK(kPointerAccess == static_cast<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS));
   CHECK(kPointerMempool == static_cast<int>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE));
-  CHECK(kMemoryHost == static_cast<int>(CU_MEMORYTYPE_HOST));
   CHECK(kMemoryDevice == static_cast<int>(CU_MEMORYTYPE_DEVICE));
   CHECK(kCaptureNone == static_cast<int>(CU_STREAM_CAPTURE_STATUS_NONE));
   CHECK(kCaptureThreadLocal == static_cast<int>(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));

@@ -10,7 +10,6 @@ struct alignas(64) TensorMap {
 };
 
 ETC_DEVICE void CopyFence() { emulator::WgmmaSharedFence(); }  // and of shared memory
-ETC_DEVICE void PrefetchMap(const TensorMap*) {}
 ETC_DEVICE void TensorCopyElected(u32 shared, const TensorMap* map, int column, int row, int slice,
                                   u32 barrier) {
   emulator::TensorCopy(shared, map, column, row, slice, barrier);
