@@ -2,6 +2,7 @@
 // buffers that iterations reuse get versions where that lets such events go.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -119,10 +120,34 @@ class Flagger {
                            callee, reads, options_.flagged_elements);
       }
     }
-    return "an event of what writes it has to stay for other tensors";
+    return EventStays(id);
   }
 
  private:
+  /// What else is announced by an event of what writes the tensor.
+  std::string EventStays(TensorId id) const {
+    std::set<std::string> writers;
+    std::set<std::string> others;
+    for (const BufferUse& use : uses_.at(id)) {
+      if (use.access == Access::In) {
+        continue;
+      }
+      const Share& share = ShareAt(use.site);
+      const Device& callee = module_.devices[share.callee];
+      writers.insert("`@" + callee.name + "`");
+      for (size_t i = 0; i < share.args.size(); ++i) {
+        const Tensor& other = module_.tensors[share.args[i].tensor];
+        if (module_.tensors[callee.params[i]].access != Access::In && share.args[i].tensor != id &&
+            !other.flagged) {
+          others.insert("`%" + other.name + "`");
+        }
+      }
+    }
+    return fmt::format(
+        "an event of {} has to stay for {}", fmt::join(writers, ", "),
+        others.empty() ? "what else it puts in order" : fmt::format("{}", fmt::join(others, ", ")));
+  }
+
   const Share& ShareAt(size_t site) const {
     return std::get<Share>(module_.nodes[sites_[site].share]);
   }

@@ -62,6 +62,7 @@ Comparison CompareFloats(etc_dtype dtype, const Bytes& reference, const Bytes& a
     double got = ElementAsDouble(dtype, actual.data(), i);
     double error = got == expected ? 0 : std::fabs(got - expected);
     if (!std::isfinite(error)) {
+      result.both_nan += std::isnan(expected) && std::isnan(got) ? 1 : 0;
       result.max_abs_error = std::numeric_limits<double>::infinity();
       AddMismatch(result, i);
       continue;
@@ -87,9 +88,11 @@ Comparison Compare(etc_dtype dtype, const Bytes& reference, const Bytes& actual,
 }
 
 std::string Describe(const std::string& name, const Comparison& comparison) {
-  std::string first = comparison.mismatches == 0
-                          ? ""
-                          : fmt::format(" (the first at element {})", comparison.first_mismatch);
+  std::string nan =
+      comparison.both_nan == 0 ? "" : fmt::format("; {} NaN on both sides", comparison.both_nan);
+  std::string first = comparison.mismatches == 0 ? ""
+                                                 : fmt::format(" (the first at element {}{})",
+                                                               comparison.first_mismatch, nan);
   return fmt::format("%{}: max abs error {:.4g}, relative L2 {:.4g}, {} of {} mismatch{}: {}\n",
                      name, comparison.max_abs_error, comparison.relative_l2, comparison.mismatches,
                      comparison.elements, first, comparison.passes ? "ok" : "FAILED");

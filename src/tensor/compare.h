@@ -14,6 +14,7 @@ struct Comparison {
   double relative_l2 = 0;  // |actual - reference| / |reference|
   int64_t mismatches = 0;
   int64_t first_mismatch = -1;
+  int64_t both_nan = 0;  // of the mismatches
   bool passes = true;
 };
 

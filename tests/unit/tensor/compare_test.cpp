@@ -74,6 +74,10 @@ TEST_CASE("a line for each tensor") {
         "%y: max abs error 0.5, relative L2 0.1, 0 of 2 mismatch: ok\n");
   CHECK(Describe("y", CompareF32({3, 4}, {3, NAN}, 0.2)) ==
         "%y: max abs error inf, relative L2 0, 1 of 2 mismatch (the first at element 1): FAILED\n");
+  CHECK(Describe("y", CompareF32({NAN, 4}, {NAN, 4}, 0.2)) ==
+        "%y: max abs error inf, relative L2 0, 1 of 2 mismatch (the first at element 0; 1 NaN on "
+        "both "
+        "sides): FAILED\n");
 }
 
 TEST_CASE("a summary names shape, extremes and NaNs") {
