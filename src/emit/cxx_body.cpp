@@ -184,22 +184,45 @@ class BodyWriter {
 
   void Write(const Divided& divided) {
     const auto& [axes, body, sequential] = std::get<For>(module_.stmts[divided.loop]);
+    Divide(axes, divided.flat, divided.barrier, [&, &body = body] { WriteSerial(body); });
+  }
+
+  void Write(const SharedReduction& shared) {
+    const Reduce& reduce = std::get<Reduce>(module_.exprs[shared.reduce]);
+    std::string_view type = CxxType(KindOf(module_, shared.reduce));
+    std::string name = CxxReductionName(shared.number);
+    Accumulation parts = AccumulationOf(reduce.op, type);
+    out_.Line(fmt::format("{} {} = {};", type, name, parts.start));
+    Divide(reduce.axes, shared.flat, false, [&] {
+      out_.Line(fmt::format("{}& acc = {};", type, name));
+      out_.Line(
+          fmt::format("acc = {}{}{};", parts.before, CxxExpr(scope_, reduce.body), parts.behind));
+    });
+    out_.Line(
+        fmt::format("{0} = ReduceTogether(consumer, consumer.scratch + {1}, {0}, []({2} acc, "
+                    "{2} value) {{ return {3}value{4}; }});",
+                    name, shared.offset, type, parts.before, parts.behind));
+  }
+
+  /// Runs `inside` for the points of a loop, divided among the threads along the first axes.
+  template <class Inside>
+  void Divide(const std::vector<Axis>& axes, size_t flat, bool barrier, const Inside& inside) {
     out_.Open("{");
     std::string total;
-    for (size_t i = 0; i < divided.flat; ++i) {
+    for (size_t i = 0; i < flat; ++i) {
       out_.Line(fmt::format("const i64 lo{} = {}, n{} = Max(0LL, {} - lo{});", i,
                             axes[i].lo ? CxxExpr(scope_, axes[i].lo) : "0LL", i,
                             CxxExpr(scope_, axes[i].hi), i));
       total += (total.empty() ? "n" : " * n") + std::to_string(i);
     }
-    if (divided.barrier) {
+    if (barrier) {
       Write(BarrierStep{});
     }
     out_.Open(fmt::format(
         "for (i64 step = consumer.thread, steps = {}; step < steps; step += Consumer::kThreads) {{",
         total));
     out_.Line("i64 rest = step;");
-    for (size_t i = divided.flat; i-- > 0;) {
+    for (size_t i = flat; i-- > 0;) {
       std::string name = CxxName(module_, axes[i].var);
       out_.Line(
           i == 0
@@ -209,11 +232,11 @@ class BodyWriter {
                             name, i));
     }
     std::string head;
-    for (size_t i = divided.flat; i < axes.size(); ++i) {
+    for (size_t i = flat; i < axes.size(); ++i) {
       head += CxxFor(scope_, axes[i]);
     }
     out_.Open(head + "{");
-    WriteSerial(body);
+    inside();
     out_.Close();
     out_.Close();
     out_.Close();

@@ -173,6 +173,10 @@ class Printer {
 
   /// A reduction is a lambda called on the spot, so that it stands in any expression.
   std::string Text(ExprId id, const Reduce& e) const {
+    auto shared = scope_.raised().shared_reductions.find(id);
+    if (shared != scope_.raised().shared_reductions.end()) {
+      return CxxReductionName(shared->second);
+    }
     std::string loops;
     for (const Axis& axis : e.axes) {
       loops += CxxFor(scope_, axis);
@@ -195,38 +199,32 @@ class Printer {
                        loops, parts.before, body, parts.behind);
   }
 
-  /// How a reduction begins, and what stands round its body to take one more value in.
-  struct Accumulation {
-    std::string start;
-    std::string_view before;
-    std::string_view behind;
-  };
-  static Accumulation AccumulationOf(Reduction op, std::string_view type) {
-    switch (op) {
-      case Reduction::Sum:
-        return {fmt::format("{}(0)", type), "acc + ", ""};
-      case Reduction::Prod:
-        return {fmt::format("{}(1)", type), "acc * ", ""};
-      case Reduction::MaxOf:
-        return {fmt::format("Lowest<{}>()", type), "Max(acc, ", ")"};
-      case Reduction::MinOf:
-        return {fmt::format("Highest<{}>()", type), "Min(acc, ", ")"};
-      case Reduction::AnyOf:
-        return {"false", "acc || ", ""};
-      case Reduction::AllOf:
-        return {"true", "acc && ", ""};
-      case Reduction::ArgMax:
-      case Reduction::ArgMin:
-        break;
-    }
-    ETC_CHECK(!"a reduction that does not accumulate");
-  }
-
   const CxxScope& scope_;
   const Module& module_;
 };
 
 }  // namespace
+
+Accumulation AccumulationOf(Reduction op, std::string_view type) {
+  switch (op) {
+    case Reduction::Sum:
+      return {fmt::format("{}(0)", type), "acc + ", ""};
+    case Reduction::Prod:
+      return {fmt::format("{}(1)", type), "acc * ", ""};
+    case Reduction::MaxOf:
+      return {fmt::format("Lowest<{}>()", type), "Max(acc, ", ")"};
+    case Reduction::MinOf:
+      return {fmt::format("Highest<{}>()", type), "Min(acc, ", ")"};
+    case Reduction::AnyOf:
+      return {"false", "acc || ", ""};
+    case Reduction::AllOf:
+      return {"true", "acc && ", ""};
+    case Reduction::ArgMax:
+    case Reduction::ArgMin:
+      break;
+  }
+  ETC_CHECK(!"a reduction that does not accumulate");
+}
 
 std::string CxxName(const Module& module, SymbolId id) {
   const Symbol& symbol = module.symbols[id];

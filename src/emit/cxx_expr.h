@@ -62,6 +62,16 @@ std::string_view CxxType(ValueKind kind);
 /// `value`, a number of this kind, rounded once to a float of 32 bits or less.
 std::string CxxNarrow(DType type, ValueKind kind, const std::string& value);
 
+/// How a reduction that accumulates begins, and what stands round a value to take it in.
+struct Accumulation {
+  std::string start;
+  std::string_view before;  // behind the name of what there is, `acc`
+  std::string_view behind;
+};
+Accumulation AccumulationOf(Reduction op, std::string_view type);
+/// The variable that has a shared reduction's value.
+inline std::string CxxReductionName(size_t number) { return "reduced_" + std::to_string(number); }
+
 /// An expression of C++ type i64, float, double or bool by its value kind. Literals are `LL` or
 /// `f`, so that no arithmetic happens in 32 bits.
 std::string CxxExpr(const CxxScope& scope, ExprId expr);

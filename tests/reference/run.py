@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "ir-examples"
 PROGRAMS = {"mistral": "llama", "phi3": "llama"}  # where the program has another name
 BY_HAND = "_by_hand"  # the same model, whose text says tiling and events itself
-OWN_PROGRAMS = ("moe_route", "biased_experts", "odd_slots")  # of tests/programs, no examples
+OWN_PROGRAMS = ("moe_route", "biased_experts", "odd_slots", "layer_norm")  # of tests/programs, no examples
 GOLDEN_PROGRAMS = ("queue_of_data", "queue_updates")  # of tests/golden/run
 NAMES = ("row_sum", "softmax", "norm_quantise", "cholesky", "mlp", "attention", "attention_by_length", "arcee", "qwen2", "qwen3", "llama", "mistral", "phi3", "gemma3",
          "moe_routing", "gemm", "gemm_chain", "moe_layer", "qwen3_moe", "all_reduce", "mlp_tp", "gemm_rs", "ag_gemm", "moe_ranks", "qwen3_by_hand",

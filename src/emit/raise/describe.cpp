@@ -103,6 +103,14 @@ class Describer {
 
   void Add(int depth, const BarrierStep&) { Line(depth, "barrier"); }
   void Add(int depth, const EachThread& each) { Line(depth, "each thread: " + Head(each.stmt)); }
+  void Add(int depth, const SharedReduction& shared) {
+    const Reduce& reduce = std::get<Reduce>(module_.exprs[shared.reduce]);
+    Line(depth, fmt::format("reduction {}, divided: ({})", shared.number,
+                            Axes(reduce.axes, 0, shared.flat)));
+    if (shared.flat < reduce.axes.size()) {
+      Line(depth + 1, fmt::format("for ({})", Axes(reduce.axes, shared.flat, reduce.axes.size())));
+    }
+  }
   void Add(int depth, const OneThread& one) { Line(depth, "one thread: " + Head(one.stmt)); }
   void Add(int depth, const Divided& divided) {
     const For& loop = std::get<For>(module_.stmts[divided.loop]);

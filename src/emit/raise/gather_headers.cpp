@@ -52,6 +52,10 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
   } else if (raised.has_profile) {
     names.insert(names.begin(), "engine/profile_waits.cuh");  // times the waits of what follows
   }
+  if (std::any_of(raised.kernels.begin(), raised.kernels.end(),
+                  [](const RaisedKernel& kernel) { return !kernel.shared_reductions.empty(); })) {
+    names.push_back("engine/reduction.cuh");
+  }
   if (raised.module.mesh && raised.arch != Arch::Host) {
     names.push_back("engine/peers.cuh");
   }

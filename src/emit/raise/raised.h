@@ -197,6 +197,14 @@ struct BarrierStep {};
 struct EachThread {
   StmtId stmt;
 };
+/// The points of a reduction are divided among the threads, along its first `flat` axes, and each
+/// gets what all of them make together: the text of statements behind has it by its number.
+struct SharedReduction {
+  ExprId reduce;
+  size_t number;
+  size_t flat;
+  int64_t offset;  // of a word for each warp in the scratch memory
+};
 /// One thread runs the statement with all that is inside.
 struct OneThread {
   StmtId stmt;
@@ -223,8 +231,8 @@ struct SharedLocal {
   TensorId tensor;
   int64_t offset;  // in the scratch memory
 };
-using AnyStep =
-    std::variant<BarrierStep, EachThread, OneThread, Divided, Together, SameSide, SharedLocal>;
+using AnyStep = std::variant<BarrierStep, EachThread, SharedReduction, OneThread, Divided, Together,
+                             SameSide, SharedLocal>;
 struct Step : AnyStep {
   using AnyStep::AnyStep;
   const AnyStep& AsVariant() const { return *this; }
@@ -237,7 +245,7 @@ struct RaisedDevice {
   std::vector<std::optional<Constant>> impl_args = {};    // absent: a bare word
   std::map<TensorId, std::array<int64_t, 2>> boxes = {};  // rows and columns, of parameters
   std::optional<Steps> steps = {};  // of a generated body; absent: one thread runs a task
-  int64_t scratch_bytes = 0;        // of the locals in these steps
+  int64_t scratch_bytes = 0;        // of the locals in these steps, and of shared reductions
   std::set<ExprId> from_data = {};  // the indices, peers and bounds of `topk` that debug checks
                                     // hold against extents, as their values depend on elements
   BodyMessages says = {};           // where these checks are printed
@@ -290,7 +298,8 @@ struct RaisedKernel {
   std::set<NodeId> preloading = {};   // the shares and repeats that the loader walks
   std::set<NodeId> dispatching = {};  // the cases of dispatches, and the repeats around them
   std::map<NodeId, RaisedQueue> queues = {};
-  int64_t most_ahead = 0;         // of all dispatches
+  int64_t most_ahead = 0;                           // of all dispatches
+  std::map<ExprId, size_t> shared_reductions = {};  // their numbers
   std::set<ExprId> chained = {};  // whose left side goes on in them: a sum in a longer one
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
   std::set<ExprId> open_shifts = {};          // by places that may be outside of 0 .. 63

@@ -1,22 +1,31 @@
 // How the consumer threads of a CTA run a generated body together, and where they wait for each
-// other.
+// other. A reduction that is the same for all of them, in a `let` or in what one of them stores, is
+// shared: each thread takes a part of its points.
 
 #include <algorithm>
+#include <functional>
 
 #include "emit/raise/passes.h"
 #include "emit/raise/pending_reads.h"
+#include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 
 namespace etc {
 namespace {
 
+/// Points of a reduction up to which two barriers take longer than a thread alone.
+constexpr int64_t kMostPointsOfOne = 32;
+/// A word of 8 bytes for each warp that a CTA may have.
+constexpr int64_t kReductionBytes = 8 * 32;
+
 class BodySharer {
  public:
-  BodySharer(const RaisedKernel& raised, RaisedDevice& device)
+  BodySharer(RaisedKernel& raised, RaisedDevice& device)
       : raised_(raised),
         module_(raised.module),
         device_(device),
+        ranges_(RangesOf(raised.module, raised.kernel)),
         pending_(raised.module, device.device) {}
 
   void Run() {
@@ -91,22 +100,138 @@ class BodySharer {
     to.emplace_back(std::move(together));
   }
 
-  void Divide(StmtId id, const For& stmt, Steps& to) {
-    // Axes whose bounds depend on an earlier axis of the same loop stay serial.
+  /// The number of axes to divide: those whose bounds depend on an earlier one stay serial.
+  size_t Flat(const std::vector<Axis>& axes) const {
     std::vector<SymbolId> vars;
-    size_t flat = 0;
-    while (flat < stmt.axes.size()) {
-      const Axis& axis = stmt.axes[flat];
+    for (const Axis& axis : axes) {
       if ((axis.lo && Mentions(module_, axis.lo, vars)) || Mentions(module_, axis.hi, vars)) {
         break;
       }
-      pending_.Add(axis.lo);
-      pending_.Add(axis.hi);
       vars.push_back(axis.var);
-      ++flat;
+    }
+    return vars.size();
+  }
+
+  void Divide(StmtId id, const For& stmt, Steps& to) {
+    ShareInvariants(stmt, to);
+    size_t flat = Flat(stmt.axes);
+    for (size_t i = 0; i < flat; ++i) {
+      pending_.Add(stmt.axes[i].lo);
+      pending_.Add(stmt.axes[i].hi);
     }
     to.emplace_back(Divided{id, flat, pending_.MeetStores(stmt.body)});
     Barrier(to);
+  }
+
+  /// Reductions in a loop that do not depend on it come before it, where it has a point at least.
+  void ShareInvariants(const For& loop, Steps& to) {
+    if (!HavePoints(loop.axes)) {
+      return;
+    }
+    std::vector<SymbolId> inside = VariablesOf(loop.axes);
+    auto share = [&](ExprId value) {
+      ShareReductions(value, to, [&](ExprId reduce) {
+        PendingReads reads(module_, device_.device);
+        reads.Add(reduce);
+        return !Mentions(module_, reduce, inside) && !reads.MeetStores(loop.body);
+      });
+    };
+    for (StmtId id : loop.body) {
+      std::visit(Overloaded{
+                     [&](const Let& let) {
+                       share(let.value);
+                       inside.push_back(let.symbol);
+                     },
+                     [&](const Assign& assign) { share(assign.value); },
+                     [&](const LetPair& pair) {
+                       inside.insert(inside.end(), {pair.value, pair.index});
+                     },
+                     [](const OneOf<For, If, LocalDecl, TopK> auto&) {},
+                 },
+                 module_.stmts[id]);
+    }
+  }
+
+  bool HavePoints(const std::vector<Axis>& axes) const {
+    return std::all_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+      auto count = axis.lo ? std::nullopt : Bounds(module_, axis.hi, {}, ranges_);
+      return count && count->lo >= 1;
+    });
+  }
+
+  static std::vector<SymbolId> VariablesOf(const std::vector<Axis>& axes) {
+    std::vector<SymbolId> variables;
+    for (const Axis& axis : axes) {
+      variables.push_back(axis.var);
+    }
+    return variables;
+  }
+
+  /// The reductions of an expression that `may` be shared, but those that it may leave out. One in
+  /// another that does not depend on its points comes first.
+  void ShareReductions(ExprId id, Steps& to, const std::function<bool(ExprId)>& may) {
+    auto within = [&](const std::vector<ExprId>& parts) {
+      std::for_each(parts.begin(), parts.end(),
+                    [&](ExprId part) { ShareReductions(part, to, may); });
+    };
+    std::visit(
+        Overloaded{
+            [](const OneOf<IntLiteral, FloatLiteral, BoolLiteral, SymbolRef, Load> auto&) {},
+            [&](const Unary& unary) { within({unary.operand}); },
+            [&](const Cast& cast) { within({cast.operand}); },
+            [&](const Binary& binary) {
+              bool logical = binary.op == BinaryOp::And || binary.op == BinaryOp::Or;
+              within(logical ? std::vector{binary.left} : std::vector{binary.left, binary.right});
+            },
+            [&](const Call& call) {
+              bool choice = KindOf(call.op) == IntrinsicKind::Choice;
+              within(choice ? std::vector{call.args[0]} : call.args);
+            },
+            [&](const Reduce& reduce) {
+              if (HavePoints(reduce.axes)) {
+                ShareReductions(reduce.body, to, [&](ExprId inner) {
+                  return may(inner) && !Mentions(module_, inner, VariablesOf(reduce.axes));
+                });
+              }
+              if (may(id)) {
+                Share(id, reduce, to);
+              }
+            },
+        },
+        module_.exprs[id]);
+  }
+  void ShareReductions(ExprId id, Steps& to) {
+    ShareReductions(id, to, [](ExprId) { return true; });
+  }
+
+  void Share(ExprId id, const Reduce& reduce, Steps& to) {
+    bool accumulates = reduce.op == Reduction::Sum || reduce.op == Reduction::Prod ||
+                       reduce.op == Reduction::MaxOf || reduce.op == Reduction::MinOf;
+    auto points = PointsOf(reduce.axes);
+    if (!accumulates || (points && *points <= kMostPointsOfOne)) {
+      return;
+    }
+    if (!reduction_at_) {
+      reduction_at_ = device_.scratch_bytes;
+      device_.scratch_bytes += kReductionBytes;
+    }
+    size_t number = raised_.shared_reductions.size();
+    raised_.shared_reductions[id] = number;
+    to.emplace_back(SharedReduction{id, number, Flat(reduce.axes), *reduction_at_});
+    pending_.Clear();  // the threads have waited for each other
+  }
+
+  /// Nothing where the launch decides.
+  std::optional<int64_t> PointsOf(const std::vector<Axis>& axes) const {
+    int64_t points = 1;
+    for (const Axis& axis : axes) {
+      auto lo = axis.lo ? EvaluateInt(module_, axis.lo, {}) : std::optional<int64_t>(0);
+      auto hi = EvaluateInt(module_, axis.hi, {});
+      if (!lo || !hi || __builtin_mul_overflow(points, std::max<int64_t>(*hi - *lo, 0), &points)) {
+        return std::nullopt;
+      }
+    }
+    return points;
   }
 
   void Add(StmtId id, const If& stmt, Steps& to) {
@@ -121,7 +246,10 @@ class BodySharer {
   }
 
   void Add(StmtId id, const Let& stmt, Steps& to) {
-    pending_.Add(stmt.value);
+    ShareReductions(stmt.value, to);
+    if (!raised_.shared_reductions.contains(stmt.value)) {
+      pending_.Add(stmt.value);
+    }
     to.emplace_back(EachThread{id});
   }
 
@@ -137,7 +265,10 @@ class BodySharer {
     device_.scratch_bytes += (bytes + 15) / 16 * 16;
   }
 
-  void Add(StmtId id, const Assign&, Steps& to) { One(id, to); }
+  void Add(StmtId id, const Assign& stmt, Steps& to) {
+    ShareReductions(stmt.value, to);
+    One(id, to);
+  }
   void Add(StmtId id, const TopK&, Steps& to) { One(id, to); }
 
   void One(StmtId id, Steps& to) {
@@ -145,10 +276,12 @@ class BodySharer {
     Barrier(to);
   }
 
-  const RaisedKernel& raised_;
+  RaisedKernel& raised_;
   const Module& module_;
   RaisedDevice& device_;
+  const DimRanges ranges_;
   PendingReads pending_;
+  std::optional<int64_t> reduction_at_;  // where the device function's reductions have their words
 };
 
 }  // namespace

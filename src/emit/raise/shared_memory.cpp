@@ -20,16 +20,17 @@ constexpr int64_t kScratchAlignment = 128;
 template <class F>
 void VisitLocals(const Steps& steps, const F& visit) {
   for (const Step& step : steps) {
-    std::visit(Overloaded{
-                   [&](const SharedLocal& local) { visit(local); },
-                   [&](const Together& loop) { VisitLocals(loop.body, visit); },
-                   [&](const SameSide& side) {
-                     VisitLocals(side.body, visit);
-                     VisitLocals(side.otherwise, visit);
-                   },
-                   [](const OneOf<BarrierStep, EachThread, OneThread, Divided> auto&) {},
-               },
-               step.AsVariant());
+    std::visit(
+        Overloaded{
+            [&](const SharedLocal& local) { visit(local); },
+            [&](const Together& loop) { VisitLocals(loop.body, visit); },
+            [&](const SameSide& side) {
+              VisitLocals(side.body, visit);
+              VisitLocals(side.otherwise, visit);
+            },
+            [](const OneOf<BarrierStep, EachThread, SharedReduction, OneThread, Divided> auto&) {},
+        },
+        step.AsVariant());
   }
 }
 

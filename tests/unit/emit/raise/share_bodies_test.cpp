@@ -55,6 +55,41 @@ TEST_CASE("each thread has a `let`, and a barrier stands before what it reads is
         "each thread: let m\none thread: store to %y\nbarrier\n");
 }
 
+TEST_CASE("threads share a reduction that is the same for all of them") {
+  CHECK(StepsOf("let m = sum(i: 64) %y[i]; %y[0] = m;") ==
+        "reduction 0, divided: (i: 64)\neach thread: let m\none thread: store to %y\nbarrier\n");
+  CHECK(StepsOf("%y[0] = 1.0 + max(i: 8, j: i + 8) %x[i + j];") ==
+        "reduction 0, divided: (i: 8)\n  for (j: i + 8)\none thread: store to %y\nbarrier\n");
+  RaisedText text = WithBody("let m = sum(i: 64) %x[i]; let k = prod(i: 64) %x[i]; %y[0] = m + k;");
+  CHECK(text.Kernel().devices[0].scratch_bytes == 256);
+  CHECK(text.Kernel().shared_reductions.size() == 2);
+}
+
+TEST_CASE("a thread alone has reductions that are short, may be left out or are of an index") {
+  CHECK(StepsOf("let m = sum(i: 32) %x[i];") == "each thread: let m\n");
+  CHECK(StepsOf("let m = select(%z[0] > 0, sum(i: 64) %x[i], 0.0);") == "each thread: let m\n");
+  CHECK(StepsOf("let m = %z[0] > 0 && sum(i: 64) %x[i] > 0.0;") == "each thread: let m\n");
+  CHECK(StepsOf("let m = argmax(i: 64) %x[i];") == "each thread: let m\n");
+  CHECK(StepsOf("let m = sum(i: 64) %x[i] > 0.0 && %z[0] > 0;") ==
+        "reduction 0, divided: (i: 64)\neach thread: let m\n");
+}
+
+TEST_CASE("a reduction that does not depend on a loop comes before it") {
+  CHECK(StepsOf("for (j: 64) %y[j] = sum(i: 64) %x[i];") ==
+        "reduction 0, divided: (i: 64)\ndivided: for (j: 64)\nbarrier\n");
+  CHECK(StepsOf("for (j: 64) { let k = sum(i: 64) %x[i]; %y[j] = k; }") ==
+        "reduction 0, divided: (i: 64)\ndivided: for (j: 64)\nbarrier\n");
+  CHECK(StepsOf("let v = sum(i: 64) (%x[i] - max(j: 64) %x[j]);") ==
+        "reduction 0, divided: (j: 64)\nreduction 1, divided: (i: 64)\neach thread: let v\n");
+  const std::string alone = "divided: for (j: 64)\nbarrier\n";
+  CHECK(StepsOf("for (j: 64) %y[j] = sum(i: 64) %x[max(0, i - j)];") == alone);
+  CHECK(StepsOf("for (j: 64) %y[j] = sum(i: 64) %y[i];") == alone);
+  CHECK(StepsOf("for (j: 64) { let k = j / 2; %y[j] = sum(i: 64) %x[max(i, k)]; }") == alone);
+  CHECK(StepsOf("for (j: 64) if (j > 3) %y[j] = sum(i: 64) %x[i];") == alone);
+  CHECK(StepsOf("for (j: %z[0]) %y[j] = sum(i: 64) %x[i];") ==
+        "divided: for (j: %z[0])\nbarrier\n");
+}
+
 TEST_CASE("threads walk through a scan together that has something to divide") {
   CHECK(StepsOf("scan (s: 4) { for (i: 64) %y[i] = %y[i] + %x[s]; }") ==
         "together: scan (s: 4)\n  divided: for (i: 64)\n  barrier\n");
