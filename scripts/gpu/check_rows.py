@@ -52,6 +52,7 @@ class RowsDecoder:
         self.runtime.set_dim("max_pages", self.page_table.shape[1])
         self.runtime.set_dim("num_pages", pages)
         self.runtime.bind(k_cache=self.caches[0], v_cache=self.caches[1], **weights)
+        self.vocabulary = program.constants()["vocab_size"]  # the logits behind it are padding
 
     def prepare(self, counts, positions, ids, sequences):
         """The tensors of a launch with `counts[i]` new tokens of `sequences[i]`, behind `positions[i]`."""
@@ -63,14 +64,15 @@ class RowsDecoder:
         def integers(values):
             return torch.tensor(values, dtype=torch.int32, device="cuda")
 
-        self.logits = torch.full(self.runtime.shape("logits"), float("nan"), device="cuda")
+        padded = torch.full(self.runtime.shape("logits"), float("nan"), device="cuda")
+        self.logits = padded[:, : self.vocabulary]
         self.token = integers([-1] * rows)
         self.runtime.bind(
             ids=integers(ids),
             pos=integers(positions),
             row_start=integers(starts),
             page_table=self.page_table[sequences].contiguous(),
-            logits=self.logits,
+            logits=padded,
             token=self.token,
         )
         self.runtime.reserve()
@@ -171,7 +173,7 @@ def main():
         config = decode_model.read_config(name)
         program = compiled(name, options)
         model = hf_decoder.build(name, "cuda")
-        weights = program.pack_all(hf_decoder.parameters(model))
+        weights = program.pack_all(decode_model.pad_vocabulary(hf_decoder.parameters(model)))
         passed = check_prompts(name, program, weights, model, config, options) and passed
         del model
         time_steps(name, program, weights, config, options)

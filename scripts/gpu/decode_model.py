@@ -133,12 +133,21 @@ def random_weights(config, device):
     return weights
 
 
+def pad_vocabulary(weights, ranks=1):
+    """The same with as many rows of tokens as a program takes: a multiple of 16 on each rank."""
+    missing = -len(weights["embed"]) % (16 * ranks)
+    if missing == 0:
+        return weights
+    rows = {name: F.pad(weights[name], (0, 0, 0, missing)) for name in ("embed", "lm_head")}
+    return {**weights, **rows}
+
+
 def program_weights(weights, config):
     """The parameters of a program in the memory of `random_weights`. Numbers that are drawn alike are as
     good in any order: so much of it for each matrix, and what it holds are tiles already."""
     kv_size = kv_width(config)
     q_size = weights["qkv"].shape[1] - 2 * kv_size
-    parameters = dict(weights)
+    parameters = dict(pad_vocabulary(weights))
     parameters |= zip(
         ("q_proj", "k_proj", "v_proj"), cut(parameters.pop("qkv"), [q_size, kv_size, kv_size])
     )

@@ -27,7 +27,7 @@ def compile_model(etc, name, folder, arch, schedule="static", layers=None, more=
 class EtcDecoder:
     """One batch of sequences. The caches are [layers, pages, kv heads, page size, head_dim], and
     `page_table` [batch, max pages] says which pages a sequence has. Weights are packed. A step gives
-    logits, tokens, and the weights of experts where the program tells them."""
+    logits, tokens, and the weights of experts where the program tells them. Logits of padding are left out."""
 
     def __init__(self, program, weights, k_cache, v_cache, page_table):
         batch, max_pages = page_table.shape
@@ -40,14 +40,15 @@ class EtcDecoder:
         self.runtime.set_dim("batch", batch)
         self.runtime.set_dim("max_pages", max_pages)
         self.runtime.set_dim("num_pages", k_cache.shape[1])
-        self.logits = torch.empty(self.runtime.shape("logits"), dtype=torch.float32, device=device)
+        padded = torch.empty(self.runtime.shape("logits"), dtype=torch.float32, device=device)
+        self.logits = padded[:, : program.constants()["vocab_size"]]
         self.runtime.bind(
             ids=self.ids,
             pos=self.pos,
             page_table=page_table,
             k_cache=k_cache,
             v_cache=v_cache,
-            logits=self.logits,
+            logits=padded,
             token=self.token,
             **weights,
         )

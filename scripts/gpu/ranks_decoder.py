@@ -83,7 +83,8 @@ class RanksDecoder:
 
     @property
     def logits(self):
-        return torch.cat([mine["logits"].to("cuda:0") for mine in self.parts], 1)
+        padded = torch.cat([mine["logits"].to("cuda:0") for mine in self.parts], 1)
+        return padded[:, : self.runtimes[0].program.constants()["vocab_size"]]
 
     @property
     def token(self):
