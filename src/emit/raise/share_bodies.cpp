@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <set>
 
 #include "emit/raise/passes.h"
 #include "emit/raise/pending_reads.h"
+#include "emit/raise/texts.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
@@ -26,7 +29,9 @@ class BodySharer {
         module_(raised.module),
         device_(device),
         ranges_(RangesOf(raised.module, raised.kernel)),
-        pending_(raised.module, device.device) {}
+        pending_(raised.module, device.device) {
+    VisitStmts(module_, device_.device.body, [&](StmtId id) { CountExprs(id); });
+  }
 
   void Run() {
     Steps steps;
@@ -38,6 +43,41 @@ class BodySharer {
   }
 
  private:
+  /// Those of the statement itself. An argument of a function may stand in several places.
+  void CountExprs(StmtId id) {
+    std::set<ExprId> found;
+    auto add = [&](ExprId part) {
+      VisitExprs(module_, part, [&](ExprId each) { found.insert(each); });
+    };
+    auto all = [&](const std::vector<ExprId>& parts) {
+      std::for_each(parts.begin(), parts.end(), add);
+    };
+    auto axis = [&](const Axis& each) { all({each.lo, each.hi}); };
+    std::visit(
+        Overloaded{
+            [&](const For& loop) { std::for_each(loop.axes.begin(), loop.axes.end(), axis); },
+            [&](const If& branch) { add(branch.condition); },
+            [&](const Let& let) { add(let.value); },
+            [&](const LetPair& pair) { add(pair.reduction); },
+            [](const LocalDecl&) {},
+            [&](const Assign& assign) {
+              all(assign.indices);
+              all({assign.value, assign.peer});
+            },
+            [&](const TopK& topk) {
+              axis(topk.rank);
+              axis(topk.axis);
+              add(topk.body);
+              all(topk.value_indices);
+              all(topk.position_indices);
+            },
+        },
+        module_.stmts[id]);
+    for (ExprId each : found) {
+      ++statements_[each];
+    }
+  }
+
   void Add(const std::vector<StmtId>& body, Steps& to) {
     for (StmtId id : body) {
       bool looks_itself =  // at each statement in it
@@ -208,7 +248,9 @@ class BodySharer {
     bool accumulates = reduce.op == Reduction::Sum || reduce.op == Reduction::Prod ||
                        reduce.op == Reduction::MaxOf || reduce.op == Reduction::MinOf;
     auto points = PointsOf(reduce.axes);
-    if (!accumulates || (points && *points <= kMostPointsOfOne)) {
+    // In several statements it may have several values.
+    if (!accumulates || statements_.at(id) > 1 || raised_.shared_reductions.contains(id) ||
+        (points && *points <= kMostPointsOfOne)) {
       return;
     }
     if (!reduction_at_) {
@@ -281,6 +323,7 @@ class BodySharer {
   RaisedDevice& device_;
   const DimRanges ranges_;
   PendingReads pending_;
+  std::map<ExprId, size_t> statements_;  // in which each expression stands
   std::optional<int64_t> reduction_at_;  // where the device function's reductions have their words
 };
 

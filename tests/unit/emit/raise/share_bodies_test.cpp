@@ -6,6 +6,7 @@ namespace {
 
 RaisedText WithBody(const std::string& body, Arch arch = Arch::Sm90a) {
   return RaisedText(R"(dim n in 1..64;
+fn gated(c, a) = select(c, a, 0.0) + a;
 device @f(%x: f32[64], %y: inout f32[64], %z: out i32[64]) tasks (one: 1) { )" +
                         body + R"( }
 kernel @g(%a: f32[64], %b: inout f32[64], %c: out i32[64]) of @g static {
@@ -63,6 +64,11 @@ TEST_CASE("threads share a reduction that is the same for all of them") {
   RaisedText text = WithBody("let m = sum(i: 64) %x[i]; let k = prod(i: 64) %x[i]; %y[0] = m + k;");
   CHECK(text.Kernel().devices[0].scratch_bytes == 256);
   CHECK(text.Kernel().shared_reductions.size() == 2);
+}
+
+TEST_CASE("an argument of a function may stand in several places") {
+  CHECK(StepsOf("let s = gated(%z[0] > 0, sum(i: 64) %x[i]);") ==
+        "reduction 0, divided: (i: 64)\neach thread: let s\n");
 }
 
 TEST_CASE("a thread alone has reductions that are short, may be left out or are of an index") {
