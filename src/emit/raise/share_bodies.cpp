@@ -12,6 +12,7 @@
 #include "emit/raise/texts.h"
 #include "ir/evaluate.h"
 #include "ir/rewrite.h"
+#include "ir/task_count.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -265,15 +266,10 @@ class BodySharer {
 
   /// Nothing where the launch decides.
   std::optional<int64_t> PointsOf(const std::vector<Axis>& axes) const {
-    int64_t points = 1;
-    for (const Axis& axis : axes) {
-      auto lo = axis.lo ? EvaluateInt(module_, axis.lo, {}) : std::optional<int64_t>(0);
-      auto hi = EvaluateInt(module_, axis.hi, {});
-      if (!lo || !hi || __builtin_mul_overflow(points, std::max<int64_t>(*hi - *lo, 0), &points)) {
-        return std::nullopt;
-      }
-    }
-    return points;
+    return MostTasks(axes, [&](ExprId id) {
+      auto value = EvaluateInt(module_, id, {});
+      return value ? std::optional(Interval{*value, *value}) : std::nullopt;
+    });
   }
 
   void Add(StmtId id, const If& stmt, Steps& to) {
