@@ -102,8 +102,9 @@ std::vector<float> FilledByDevice(const WeightPlan& plan, int64_t most) {
   return memory;
 }
 
-/// Element by element, row-major.
-std::vector<float> Expected(int64_t rank, int64_t axis) {
+/// What a rank has along an axis, or all of it, element by element: `value(layer, row, column)`.
+template <class Value>
+std::vector<float> PartOf(int64_t rank, std::optional<int64_t> axis, const Value& value) {
   const int64_t layers = axis == 0 ? kLayers / kRanks : kLayers;
   const int64_t rows = axis == 1 ? kRows / kRanks : kRows;
   const int64_t columns = axis == 2 ? kColumns / kRanks : kColumns;
@@ -114,11 +115,17 @@ std::vector<float> Expected(int64_t rank, int64_t axis) {
         const int64_t of_layer = layer + (axis == 0 ? rank * layers : 0);
         const int64_t of_row = row + (axis == 1 ? rank * rows : 0);
         const int64_t of_column = column + (axis == 2 ? rank * columns : 0);
-        part.push_back(static_cast<float>(of_layer * 1000 + of_row * kColumns + of_column));
+        part.push_back(static_cast<float>(value(of_layer, of_row, of_column)));
       }
     }
   }
   return part;
+}
+
+std::vector<float> Expected(int64_t rank, int64_t axis) {
+  return PartOf(rank, axis, [](int64_t layer, int64_t row, int64_t column) {
+    return layer * 1000 + row * kColumns + column;
+  });
 }
 
 TEST_CASE("a rank has its part of each tensor along any axis, in pieces of any size") {
@@ -214,22 +221,11 @@ TEST_CASE("a parameter may be a range of each axis of its tensors, also of sever
           const WeightPlan plan =
               runtime::PlanWeights(graph, folder.checkpoint, "", {rank, kRanks});
           REQUIRE(plan.problems.empty());
-          const auto count = [&](int64_t all, int64_t of) {
-            return axis == of ? all / kRanks : all;
-          };
-          std::vector<float> expected;
-          for (int64_t l = 0; l < count(kLayers, 0); ++l) {
-            for (int64_t r = 0; r < count(kRows, 1); ++r) {
-              for (int64_t c = 0; c < count(kColumns, 2); ++c) {
-                const int64_t layer = l + (axis == 0 ? rank * kLayers / kRanks : 0);
-                const int64_t row = r + kFirstRow + (axis == 1 ? rank * kRows / kRanks : 0);
-                const int64_t column = c + (of_columns ? kFirstColumn : 0) +
-                                       (axis == 2 ? rank * kColumns / kRanks : 0);
-                expected.push_back(static_cast<float>(layer * 10000 + row * columns + column));
-              }
-            }
-          }
-          CHECK(Filled(plan, most) == expected);
+          const int64_t first = kFirstRow * columns + (of_columns ? kFirstColumn : 0);
+          CHECK(Filled(plan, most) ==
+                PartOf(rank, axis, [&](int64_t layer, int64_t row, int64_t column) {
+                  return layer * 10000 + row * columns + column + first;
+                }));
         }
       }
     }
@@ -251,20 +247,10 @@ TEST_CASE("zeros come behind the rows of a padded tensor, also of several ranks"
           const WeightPlan plan =
               runtime::PlanWeights(graph, folder.checkpoint, "", {rank, kRanks});
           REQUIRE(plan.problems.empty());
-          const int64_t rows = axis == 1 ? kRows / kRanks : kRows;
-          const int64_t columns = axis == 2 ? kColumns / kRanks : kColumns;
-          std::vector<float> expected;
-          for (int64_t layer = 0; layer < kLayers; ++layer) {
-            for (int64_t r = 0; r < rows; ++r) {
-              for (int64_t c = 0; c < columns; ++c) {
-                const int64_t row = r + (axis == 1 ? rank * rows : 0);
-                const int64_t column = c + (axis == 2 ? rank * columns : 0);
-                const int64_t value = layer * 10000 + row * kColumns + column;
-                expected.push_back(row < there ? static_cast<float>(value) : 0.0F);
-              }
-            }
-          }
-          CHECK(Filled(plan, most) == expected);
+          CHECK(Filled(plan, most) ==
+                PartOf(rank, axis, [&](int64_t layer, int64_t row, int64_t column) {
+                  return row < there ? layer * 10000 + row * kColumns + column : 0;
+                }));
         }
       }
     }
