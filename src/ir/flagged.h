@@ -7,9 +7,13 @@
 
 namespace etc {
 
-/// The most rows of a buffer that flag-in-data takes: of more, the words of a launch do not stay in
-/// L2 (docs/log/2026-11-22-consumers.md).
-inline constexpr int64_t kMostFlaggedRows = 16;
+/// The most rows of a buffer that flag-in-data takes, or places of experts: of more rows, the words
+/// of a launch do not stay in L2 (docs/log/2026-11-22-consumers.md). Words of several ranks are
+/// read at the scope of the system, and an SM that need not wait draws too many of a dispatch's
+/// tasks (docs/log/2026-11-30-activations-of-experts.md).
+constexpr int64_t MostFlaggedRows(int64_t ranks, bool is_dispatched) {
+  return is_dispatched ? 16 : ranks > 1 ? 32 : 64;
+}
 
 /// Whether an implementation can take the parameter as a flagged buffer in a kernel for these
 /// sizes.

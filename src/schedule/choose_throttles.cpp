@@ -12,14 +12,21 @@
 namespace etc {
 namespace {
 
+/// Whether the loader waits for flagged words that say what it copies in the share.
+bool IsComputed(const Module& module, const Share& share) {
+  return LoadsBehindWait(module, module.devices[share.callee], share.args) &&
+         share.range_waits.empty();
+}
+
 /// Shares that have one throttle: the calls of a repeat delay each other, and none outside of it.
 struct Run {
   ThrottleChoice choice;
   double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
   double paced_bytes =
       0;  // of the streamed ones, those of shares that have no throttle of their own
-  double fetched_bytes = 0;  // of activations
-  bool flagged = false;      // whether a part of the chain is of flagged words
+  double computed_bytes = 0;  // in one iteration, behind what says which they are
+  double fetched_bytes = 0;   // of activations
+  bool flagged = false;       // whether a part of the chain is of flagged words
 
   void Add(const Module& module, const CallCost& call, const Target& target) {
     flagged |= std::any_of(call.edges.begin(), call.edges.end(), [](const EdgeCost& edge) {
@@ -32,6 +39,7 @@ struct Run {
     choice.streamed_bytes += iterations * call.streamed_bytes;
     const Share& share = std::get<Share>(module.nodes[call.share]);
     paced_bytes += HasOwnThrottle(module, share) ? 0 : iterations * call.streamed_bytes;
+    computed_bytes += IsComputed(module, share) ? call.streamed_bytes : 0;
     fetched_bytes += iterations * call.fetched_bytes;
     if (call.streamed_bytes > 0) {
       choice.shares.push_back(call.share);
@@ -40,6 +48,8 @@ struct Run {
 
   void Choose(const Target& target) {
     double stream = paced_bytes / target.stream_bytes;
+    bool is_long = chain > 0 && computed_bytes >= target.computed_stream * target.stream_bytes;
+    choice.own.in_flight = is_long ? target.long_in_flight : target.computed_in_flight;
     Throttle& throttle = choice.throttle;
     throttle.in_flight = target.loader_in_flight;
     choice.reason =
@@ -81,8 +91,7 @@ bool HasOwnThrottle(const Module& module, const Share& share) {
   const std::vector<Impl>& impls = module.devices[share.callee].impls;
   bool copies_boxes =
       std::any_of(impls.begin(), impls.end(), [](const Impl& impl) { return !impl.boxes.empty(); });
-  return copies_boxes || (LoadsBehindWait(module, module.devices[share.callee], share.args) &&
-                          share.range_waits.empty());
+  return copies_boxes || IsComputed(module, share);
 }
 
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,

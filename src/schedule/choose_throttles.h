@@ -16,6 +16,7 @@ struct ThrottleChoice {
   std::vector<NodeId> shares;  // those that stream
   double streamed_bytes = 0;   // by all of them, in all iterations
   Throttle throttle;
+  Throttle own;  // of those that have their own
   std::string reason;
 };
 

@@ -112,8 +112,8 @@ class Flagger {
       if (tensor.type == DType::I32 && !IsNotNegative(uses_[id])) {
         return fmt::format("`@{}` takes elements below 0", callee);
       }
-      if (axis + 1 < tensor.shape.size() && !IsAtMost(tensor.shape[axis], options_.flagged_rows)) {
-        return fmt::format("it may have more than {} rows", options_.flagged_rows);
+      if (axis + 1 < tensor.shape.size() && !IsAtMost(tensor.shape[axis], MostRows(uses_[id]))) {
+        return fmt::format("it may have more than {} rows", MostRows(uses_[id]));
       }
       if (double reads = ReadBy(use); reads > static_cast<double>(options_.flagged_elements)) {
         return fmt::format("a task of `@{}` reads up to {:.0f} elements of it, more than {}",
@@ -186,10 +186,16 @@ class Flagger {
     return bounds && bounds->hi <= most;
   }
 
+  int64_t MostRows(const std::vector<BufferUse>& uses) const {
+    return MostFlaggedRows(ranks_, std::any_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+                             return bool(sites_[use.site].dispatch);
+                           }));
+  }
+
   /// Flags in data double what a task reads of the activations, and the registers that they take,
   /// which pays where that is little.
   bool IsSmall(const Tensor& tensor, const std::vector<BufferUse>& uses) {
-    return (tensor.shape.size() == 1 || IsAtMost(tensor.shape.front(), options_.flagged_rows)) &&
+    return (tensor.shape.size() == 1 || IsAtMost(tensor.shape.front(), MostRows(uses))) &&
            std::all_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
              return ReadBy(use) <= static_cast<double>(options_.flagged_elements);
            });

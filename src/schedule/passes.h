@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "expand/tuned_schedule.h"
-#include "ir/flagged.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
 #include "target/target.h"
@@ -25,10 +24,9 @@ struct ScheduleOptions {
   std::vector<TunedSchedule> tuned;      // what a tuning says where neither does
   const Target* target = &DefaultTarget();
   int64_t consumer_warps = 8;
-  std::optional<int64_t> shared_bytes;      // dynamic shared memory of a CTA: all that there is
-  bool flag_in_data = false;                // the pipeline has flag-in-data: for CUDA only
-  int64_t flagged_rows = kMostFlaggedRows;  // the most of a buffer that flag-in-data takes, and
-  int64_t flagged_elements = 262144;        // the most elements of it that a task reads
+  std::optional<int64_t> shared_bytes;  // dynamic shared memory of a CTA: all that there is
+  bool flag_in_data = false;            // the pipeline has flag-in-data: for CUDA only
+  int64_t flagged_elements = 262144;    // the most of a flagged buffer that a task reads
   int64_t version_bytes = 64 << 20;  // the most that the versions of an unflagged buffer may take
   bool debug_checks = false;         // the pipeline has add-checks
   std::optional<int64_t> watchdog_seconds = {};  // the pipeline has add-watchdog

@@ -7,8 +7,6 @@
 namespace etc {
 namespace {
 
-Throttle OwnThrottle(const Target& target) { return {.in_flight = target.computed_in_flight}; }
-
 /// Whether each share that streams would have a throttle of its own.
 bool AllHaveTheirOwn(const Module& module, const std::vector<ThrottleChoice>& choices) {
   return std::all_of(choices.begin(), choices.end(), [&](const ThrottleChoice& choice) {
@@ -47,15 +45,14 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
     kernel.throttle = most->throttle;
     if (kernel.schedule == ScheduleKind::Kernels) {  // a launch has no throttle of its own
       if (AllHaveTheirOwn(module, choices)) {
-        kernel.throttle = OwnThrottle(*options.target);
+        kernel.throttle = most->own;
       }
       continue;
     }
     for (const ThrottleChoice& choice : choices) {
       for (NodeId id : choice.shares) {
         Share& share = std::get<Share>(module.nodes[id]);
-        Throttle throttle =
-            HasOwnThrottle(module, share) ? OwnThrottle(*options.target) : choice.throttle;
+        Throttle throttle = HasOwnThrottle(module, share) ? choice.own : choice.throttle;
         if (!throttle.IsSame(most->throttle)) {
           share.throttle = throttle;
         }

@@ -81,7 +81,8 @@ class KernelCounter {
   bool WillBeFlagged(TensorId id) const {
     const Tensor& tensor = module_.tensors[id];
     return tensor.kind == TensorKind::Buffer && !unflaggable_.contains(id) &&
-           (tensor.shape.size() == 1 || Int(tensor.shape.front()) <= kMostFlaggedRows);
+           (tensor.shape.size() == 1 ||
+            Int(tensor.shape.front()) <= MostFlaggedRows(static_cast<int64_t>(ranks_), false));
   }
 
   void Count(const Share& share, CallCost& call) {
@@ -148,9 +149,11 @@ class KernelCounter {
         double fetched = one * (is_held ? sms : static_cast<double>(call.tasks));
         call.fetched_bytes += fetched;
         call.fetches[share.args[i].tensor] += fetched;
-        // Flagged words are looked at before anything is done with them, all of them.
+        // Flagged words are looked at before anything is done with them: all of them, but where
+        // data choose the weights, each choice has its own.
         bool flagged = module_.tensors[share.args[i].tensor].flagged;
-        call.first_bytes += flagged ? one : std::min(one, target_.held_bytes);
+        bool all_first = flagged && !LoadsBehindWait(module_, callee, share.args);
+        call.first_bytes += all_first ? one : std::min(one, target_.held_bytes);
         // What all tasks read, they multiply by what each has copied.
         bool expected = edges_ == Edges::Expected && WillBeFlagged(share.args[i].tensor);
         call.in_registers |= !is_own && (flagged || expected);

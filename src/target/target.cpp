@@ -58,6 +58,8 @@ Target H200() {
       .hidden_in_flight = 2,
       .ahead = 1,
       .computed_in_flight = 5,
+      .long_in_flight = 8,
+      .computed_stream = 100,
       .fetched_share = 0.65,
       .interval_share = 0.75,
       .hidden = {.flag_in_data = 1.4, .counter = 3.08},

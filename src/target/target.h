@@ -78,6 +78,8 @@ struct Target {
                              // where they fetch less than fetched_share of what is streamed
   int64_t
       computed_in_flight;  // the same where what is loaded follows from what the launch computes
+  int64_t long_in_flight;  // and where that is computed_stream of it or more, in microseconds
+  double computed_stream;
   double fetched_share;
   double interval_share;  // of the time of a slot at full bandwidth, where bursts delay signals
   PerSignal hidden;       // a run that streams less for each signal hides the stream
