@@ -12,7 +12,7 @@ namespace etc {
 /// read at the scope of the system, and an SM that need not wait draws too many of a dispatch's
 /// tasks (docs/log/2026-11-30-activations-of-experts.md).
 constexpr int64_t MostFlaggedRows(int64_t ranks, bool is_dispatched) {
-  return is_dispatched ? 16 : ranks > 1 ? 32 : 64;
+  return is_dispatched ? 16 : ranks > 1 ? 24 : 64;
 }
 
 /// Whether an implementation can take the parameter as a flagged buffer in a kernel for these

@@ -27,6 +27,8 @@ void CheckSpecialisation(const Module& module, const Graph& graph, Diagnostics& 
 void CheckKernelNames(const Module& module, Diagnostics& diagnostics);
 void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnostics& diagnostics);
 void CheckDependences(const Module& module, const Graph& graph, Diagnostics& diagnostics);
+/// Of a module for several ranks: warns where each of them sends the same to be added up.
+void CheckSameOnRanks(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 
 // These evaluate at chosen sizes; they need a module without errors in the groups above.
 void CheckBodyBounds(const Module& module, const Device& device, Diagnostics& diagnostics);

@@ -14,6 +14,8 @@
 //   - A share of a kernel that reaches into peers waits for them.
 //   - The extent of a sharded axis is a multiple of the number of its parts. That is known for each
 //     number of ranks, and divides it.
+//   - On the most ranks, some rank sends something else than others to a buffer with a place for
+//     each sender; a warning where all send the same (same_on_ranks.cpp).
 // With a mesh, all that follows holds for each number of ranks, and the event flow is that of all
 // ranks together.
 // Constants (constants.cpp)
@@ -282,6 +284,13 @@ bool VerifyParts(const Module& module, Scope scope, Diagnostics& diagnostics) {
                 [&](const Module& at, const Module& joined, Diagnostics& found) {
                   CheckParts(at, joined, scope, found);
                 });
+  }
+  const int64_t most = module.mesh->values.back();
+  if (scope.as_written && most > 1 && diagnostics.error_count() == before) {
+    const Module at = AtRanks(module, most);
+    ForEachProgram(
+        at, [&](const Graph& graph) { CheckSameOnRanks(at, graph, diagnostics); },
+        [](const Kernel&) {});
   }
   return diagnostics.error_count() == before;
 }
