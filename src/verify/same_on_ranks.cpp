@@ -32,10 +32,11 @@ class Spreading {
       }
     }
     // A repeat may hand on to its next iteration what it makes behind where it is read.
-    for (size_t before = 0; before != differing_.size() + 1;) {
-      before = differing_.size() + 1;
+    size_t before = 0;
+    do {
+      before = differing_.size();
       ForEachCall(graph, [&](NodeId, const CallNode& call) { Spread(call); });
-    }
+    } while (differing_.size() != before);
     ForEachCall(graph, [&](NodeId id, const CallNode& call) { Report(id, call); });
   }
 
@@ -69,9 +70,10 @@ class Spreading {
       return;
     }
     const Device& callee = module_.devices[call.callee];
+    const SentBy& sent = SentOf(call.callee);
     for (size_t i = 0; i < call.args.size(); ++i) {
-      if (module_.tensors[callee.params[i]].access != Access::In &&
-          !SentOf(call.callee).to_all.contains(callee.params[i])) {
+      bool is_same = !sent.names_rank && sent.to_all.contains(callee.params[i]);
+      if (module_.tensors[callee.params[i]].access != Access::In && !is_same) {
         differing_.insert(call.args[i].tensor);
       }
     }
