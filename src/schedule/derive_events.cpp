@@ -97,7 +97,7 @@ bool DeriveForRanks(Module& module, GraphId id, const ScheduleOptions& options,
       call.axes.insert(call.axes.begin(), ranks);
     }
   }
-  EventPlan plan(module, programs, PlanFor::EachRank);
+  EventPlan plan(module, programs, numbers.back());
   for (PlannedEvent planned : derived.plan().events) {
     const Event& event = joined.events[planned.event];
     planned.event = plan.NewEvent(event.name, event.range);

@@ -8,15 +8,17 @@
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
+#include "schedule/rank_shift.h"
 #include "support/diagnostics.h"
 
 namespace etc {
 
-EventPlan::EventPlan(Module& module, std::vector<CallProgram>& programs, PlanFor plan_for)
+EventPlan::EventPlan(Module& module, std::vector<CallProgram>& programs, int64_t ranks)
     : module_(module),
       programs_(programs),
       program_(programs.front()),
-      for_each_rank_(plan_for == PlanFor::EachRank),
+      ranks_(ranks),
+      for_each_rank_(ranks > 0),
       coords_(program_.calls.size()) {
   for (size_t i = 0; i < coords_.size(); ++i) {
     for (const Axis& axis : program_.calls[i].axes) {
@@ -180,44 +182,17 @@ EventRef EventPlan::Notify(const PlannedEvent& planned) {
     AddPeer(planned, ref);
   }
   for (size_t i = 0; i < from.repeats.size(); ++i) {
-    if (int64_t last = UnheardIterations(planned, i); last > 0) {
+    if (IsHeardInLastAlone(planned, i)) {
+      ref.guard =
+          And(ref.guard, module_.AddExpr(Binary{BinaryOp::Eq, MakeRef(module_, from.repeats[i].var),
+                                                MakeOffset(module_, from.repeats[i].hi, -1)}));
+    } else if (int64_t last = UnheardIterations(planned, i); last > 0) {
       ref.guard =
           And(ref.guard, module_.AddExpr(Binary{BinaryOp::Lt, MakeRef(module_, from.repeats[i].var),
                                                 MakeOffset(module_, from.repeats[i].hi, -last)}));
     }
   }
   return ref;
-}
-
-/// Of how many of the last iterations of a repeat nobody waits for the elements. A peer must wait
-/// for what it is notified of (docs/multi-gpu.md), so these are not notified, and have no elements.
-int64_t EventPlan::UnheardIterations(const PlannedEvent& planned, size_t repeat) const {
-  if (!for_each_rank_ || planned.rank == 0 || planned.initial || planned.waits.empty()) {
-    return 0;
-  }
-  int64_t least = planned.waits.front().iterations[repeat].distance;
-  for (const PlannedWait& wait : planned.waits) {
-    const IterationWait& iteration = wait.iterations[repeat];
-    if (iteration.kind != IterationWait::Kind::Earlier || wait.guard || wait.first_only) {
-      return 0;
-    }
-    least = std::min(least, iteration.distance);
-  }
-  return least;
-}
-
-/// Names the rank that has the elements: that of a coordinate, or each.
-void EventPlan::AddPeer(const PlannedEvent& planned, EventRef& notify) {
-  if (!planned.rank) {
-    Symbol each = module_.symbols[module_.rank];
-    each.kind = SymbolKind::Index;
-    each.name = "to";
-    SymbolId peer = module_.symbols.Add(std::move(each));
-    notify.axes = {{peer, {}, AxisAt(planned.from, 0).hi}};
-    notify.peer = MakeRef(module_, peer);
-  } else if (*planned.rank > 0) {
-    notify.peer = MakeRef(module_, coords_[planned.from][*planned.rank]);
-  }
 }
 
 EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
@@ -236,7 +211,11 @@ EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
     }
     // A chunk has its number already.
     ExprId origin = planned.grains[i] == 1 ? AxisAt(planned.from, i).lo : ExprId{};
-    EventIndex index{Minus(Build(wait.call, coordinate.lo), origin), {}};
+    // A distance on the circle of ranks means as much on fewer.
+    bool is_rank = i == 0 && for_each_rank_ && !coordinate.last;
+    auto shift = is_rank ? ShiftOfRank(coordinate.lo, ranks_) : std::nullopt;
+    ExprId lo = shift ? ShiftedRank(wait.call, *shift) : Build(wait.call, coordinate.lo);
+    EventIndex index{Minus(lo, origin), {}};
     if (coordinate.last) {
       index.hi = MakeOffset(module_, Minus(Build(wait.call, *coordinate.last), origin), 1);
     }

@@ -78,18 +78,15 @@ struct PlannedEvent {
   std::vector<PlannedWait> waits;
 };
 
-/// For whom the clauses of a plan are: for the program that was looked at, or where that was one of
-/// all ranks, for the program that each of them runs. There an element's rank is none of its
-/// indices: it is the own one, or a peer.
-enum class PlanFor : uint8_t { Program, EachRank };
-
 /// Builds clauses of graph calls. Every event has the axes: iteration of each repeat around its
 /// call, then the coordinates that it tells apart.
 class EventPlan {
  public:
-  /// `programs`: the graph in each range of its specialisation, which all get the same events.
-  EventPlan(Module& module, std::vector<CallProgram>& programs,
-            PlanFor plan_for = PlanFor::Program);
+  /// `programs`: the graph in each range of its specialisation, which all get the same events. With
+  /// `ranks`, the clauses are for the program that each of them runs, and what is planned is for
+  /// the program of all of so many. There an element's rank is none of its indices: it is the own
+  /// one, or a peer.
+  EventPlan(Module& module, std::vector<CallProgram>& programs, int64_t ranks = 0);
 
   std::vector<PlannedEvent> events;
 
@@ -159,7 +156,10 @@ class EventPlan {
   }
   /// The coordinates of one rank's tasks alone.
   static std::vector<Axis> OnOneRank(const CallProgram& program, size_t call);
+  bool IsHeardInLastAlone(const PlannedEvent& planned, size_t repeat) const;
+  std::optional<int64_t> ShiftOfWaits(const PlannedEvent& planned) const;
   void AddPeer(const PlannedEvent& planned, EventRef& notify);
+  ExprId ShiftedRank(size_t call, int64_t shift);
   int64_t UnheardIterations(const PlannedEvent& planned, size_t repeat) const;
   const ProgramCall& CallAt(size_t call) const { return program_.calls[call]; }
   const Axis& AxisAt(size_t call, size_t coordinate) const {
@@ -169,6 +169,7 @@ class EventPlan {
   Module& module_;
   std::vector<CallProgram>& programs_;
   const CallProgram& program_;  // the first: they differ in the sizes alone
+  const int64_t ranks_;
   const bool for_each_rank_;
   std::vector<std::vector<SymbolId>> coords_;      // what clauses call the coordinates of each call
   std::vector<std::unique_ptr<Clauses>> clauses_;  // as `events`
