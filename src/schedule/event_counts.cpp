@@ -96,7 +96,7 @@ void EventPlan::Declare(const PlannedEvent& planned) {
   Event& event = module_.events[planned.event];
   event.dims = std::move(dims);
   event.count = count;
-  event.symmetric = for_each_rank_ && planned.rank != 0;
+  event.symmetric = ForEachRank() && planned.rank != 0;
 }
 
 /// A count of one iteration's tasks, which may be read from a slice that the iteration names, as

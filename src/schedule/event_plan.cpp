@@ -8,7 +8,6 @@
 #include "ir/printer.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
-#include "schedule/rank_shift.h"
 #include "support/diagnostics.h"
 
 namespace etc {
@@ -18,11 +17,10 @@ EventPlan::EventPlan(Module& module, std::vector<CallProgram>& programs, int64_t
       programs_(programs),
       program_(programs.front()),
       ranks_(ranks),
-      for_each_rank_(ranks > 0),
       coords_(program_.calls.size()) {
   for (size_t i = 0; i < coords_.size(); ++i) {
     for (const Axis& axis : program_.calls[i].axes) {
-      bool is_rank = for_each_rank_ && axis.var == module.rank;
+      bool is_rank = ForEachRank() && axis.var == module.rank;
       coords_[i].push_back(is_rank ? axis.var
                                    : module.symbols.Add(Symbol(module.symbols[axis.var])));
     }
@@ -129,7 +127,7 @@ void EventPlan::Write(Graph& graph) const {
     if (edges.empty()) {
       // The rank is no name of the clauses.
       edges.push_back(
-          {{coords_[index].begin() + (for_each_rank_ ? 1 : 0), coords_[index].end()}, {}});
+          {{coords_[index].begin() + (ForEachRank() ? 1 : 0), coords_[index].end()}, {}});
     }
     edges.back().refs.push_back(ref);
   });
@@ -178,17 +176,16 @@ EventRef EventPlan::Notify(const PlannedEvent& planned) {
           {Quotient(Minus(own, AxisAt(planned.from, i).lo), planned.grains[i]), {}});
     }
   }
-  if (for_each_rank_) {
+  if (ForEachRank()) {
     AddPeer(planned, ref);
   }
   for (size_t i = 0; i < from.repeats.size(); ++i) {
-    if (IsHeardInLastAlone(planned, i)) {
+    const bool last_alone = AllWaitFor(planned, i, IterationWait::Kind::Last);
+    const int64_t last = last_alone ? 1 : UnheardIterations(planned, i);
+    if (last > 0) {
       ref.guard =
-          And(ref.guard, module_.AddExpr(Binary{BinaryOp::Eq, MakeRef(module_, from.repeats[i].var),
-                                                MakeOffset(module_, from.repeats[i].hi, -1)}));
-    } else if (int64_t last = UnheardIterations(planned, i); last > 0) {
-      ref.guard =
-          And(ref.guard, module_.AddExpr(Binary{BinaryOp::Lt, MakeRef(module_, from.repeats[i].var),
+          And(ref.guard, module_.AddExpr(Binary{last_alone ? BinaryOp::Eq : BinaryOp::Lt,
+                                                MakeRef(module_, from.repeats[i].var),
                                                 MakeOffset(module_, from.repeats[i].hi, -last)}));
     }
   }
@@ -211,10 +208,12 @@ EventRef EventPlan::Wait(const PlannedEvent& planned, const PlannedWait& wait) {
     }
     // A chunk has its number already.
     ExprId origin = planned.grains[i] == 1 ? AxisAt(planned.from, i).lo : ExprId{};
-    // A distance on the circle of ranks means as much on fewer.
-    bool is_rank = i == 0 && for_each_rank_ && !coordinate.last;
-    auto shift = is_rank ? ShiftOfRank(coordinate.lo, ranks_) : std::nullopt;
-    ExprId lo = shift ? ShiftedRank(wait.call, *shift) : Build(wait.call, coordinate.lo);
+    ExprId lo = Build(wait.call, coordinate.lo);
+    // A distance in the ring of ranks means as much on fewer.
+    bool is_rank = i == 0 && ForEachRank() && !coordinate.last;
+    if (auto shift = is_rank ? ShiftOf(lo) : std::nullopt) {
+      lo = ShiftedRank(wait.call, *shift);
+    }
     EventIndex index{Minus(lo, origin), {}};
     if (coordinate.last) {
       index.hi = MakeOffset(module_, Minus(Build(wait.call, *coordinate.last), origin), 1);
@@ -353,7 +352,7 @@ ExprId EventPlan::Build(size_t call, const TaskExpr& expr) {
       return module_.AddExpr(Call{Intrinsic::Select, {arg(0), arg(1), arg(2)}});
     case TaskExpr::Kind::Element: {
       Load load{expr.tensor, {}};
-      for (size_t i = for_each_rank_ ? 1 : 0; i < expr.args.size(); ++i) {
+      for (size_t i = ForEachRank() ? 1 : 0; i < expr.args.size(); ++i) {
         load.indices.push_back(arg(i));
       }
       return module_.AddExpr(std::move(load));

@@ -121,6 +121,8 @@ class EventPlan {
   ExprId CountOf(size_t call);
 
  private:
+  bool ForEachRank() const { return ranks_ > 0; }
+
   /// The clauses of one event: `notifies` are those of its call and of its initial one, `waits` are
   /// as planned.
   struct Clauses {
@@ -152,12 +154,13 @@ class EventPlan {
   ExprId And(ExprId left, ExprId right);
   /// Whether a coordinate that is told apart is an index of the event.
   bool IsIndex(const PlannedEvent& planned, size_t coordinate) const {
-    return planned.grains[coordinate] != 0 && !(for_each_rank_ && planned.rank == coordinate);
+    return planned.grains[coordinate] != 0 && !(ForEachRank() && planned.rank == coordinate);
   }
   /// The coordinates of one rank's tasks alone.
   static std::vector<Axis> OnOneRank(const CallProgram& program, size_t call);
-  bool IsHeardInLastAlone(const PlannedEvent& planned, size_t repeat) const;
-  std::optional<int64_t> ShiftOfWaits(const PlannedEvent& planned) const;
+  bool AllWaitFor(const PlannedEvent& planned, size_t repeat, IterationWait::Kind kind) const;
+  std::optional<int64_t> ShiftOf(ExprId value) const;
+  std::optional<int64_t> ShiftOfWaits(const PlannedEvent& planned);
   void AddPeer(const PlannedEvent& planned, EventRef& notify);
   ExprId ShiftedRank(size_t call, int64_t shift);
   int64_t UnheardIterations(const PlannedEvent& planned, size_t repeat) const;
@@ -170,7 +173,6 @@ class EventPlan {
   std::vector<CallProgram>& programs_;
   const CallProgram& program_;  // the first: they differ in the sizes alone
   const int64_t ranks_;
-  const bool for_each_rank_;
   std::vector<std::vector<SymbolId>> coords_;      // what clauses call the coordinates of each call
   std::vector<std::unique_ptr<Clauses>> clauses_;  // as `events`
 };

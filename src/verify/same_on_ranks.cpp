@@ -113,7 +113,9 @@ class Spreading {
       if (assign != nullptr && assign->peer) {
         LookAtSend(*assign, sent);
       } else {
-        VisitOwnExprs(module_, stmt, [&](ExprId expr) { sent.names_rank |= IsRank(expr); });
+        VisitOwnExprs(module_, stmt, [&](ExprId expr) {
+          sent.names_rank |= IsSymbol(module_, expr, module_.rank);
+        });
       }
       VisitBlocks(stmt, [&](const std::vector<StmtId>& inside) { Look(inside, sent); });
     }
@@ -134,16 +136,7 @@ class Spreading {
     sent.names_rank |= Names(assign.value, module_.rank);
   }
 
-  bool IsRank(ExprId id) const {
-    const auto* ref = std::get_if<SymbolRef>(&module_.exprs[id]);
-    return ref != nullptr && ref->symbol == module_.rank;
-  }
-  bool Names(ExprId id, SymbolId symbol) const {
-    return bool{FindExpr(module_, id, [&](const Expr& expr) {
-      const auto* ref = std::get_if<SymbolRef>(&expr);
-      return ref != nullptr && ref->symbol == symbol;
-    })};
-  }
+  bool Names(ExprId id, SymbolId symbol) const { return Mentions(module_, id, {symbol}); }
 
   const Module& module_;
   Diagnostics& diagnostics_;

@@ -146,7 +146,7 @@ void RunInParallel(const Checks& checks, Diagnostics& diagnostics) {
   }
 }
 
-/// Calls `check` for each number of ranks, with the module for so many and the program of all of
+/// Calls `check` with each number of ranks, the module for so many and the program of all of
 /// them, until there is an error. What is said of several numbers is said once.
 template <class Check>
 void ForEachMesh(const Module& module, Diagnostics& diagnostics, const Check& check) {
@@ -156,7 +156,7 @@ void ForEachMesh(const Module& module, Diagnostics& diagnostics, const Check& ch
     Module joined = JoinRanks(at, ranks);
     NameAsWritten(joined);
     Diagnostics found;
-    check(at, joined, found);
+    check(ranks, at, joined, found);
     for (const Diagnostic& each : found.all()) {
       if (said.insert(fmt::format("{}:{}", each.range.begin, each.message)).second) {
         diagnostics.Add(each);
@@ -186,9 +186,10 @@ bool VerifyDependences(const Module& module, const Graph& graph, Diagnostics& di
 bool VerifyDependences(const Module& module, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   if (module.mesh) {
-    ForEachMesh(module, diagnostics, [](const Module&, const Module& joined, Diagnostics& found) {
-      (void)VerifyDependences(joined, found);
-    });
+    ForEachMesh(module, diagnostics,
+                [](int64_t, const Module&, const Module& joined, Diagnostics& found) {
+                  (void)VerifyDependences(joined, found);
+                });
     return diagnostics.error_count() == before;
   }
   ForEachProgram(
@@ -281,16 +282,15 @@ bool VerifyParts(const Module& module, Scope scope, Diagnostics& diagnostics) {
   CheckMesh(module, diagnostics);
   if (diagnostics.error_count() == before) {
     ForEachMesh(module, diagnostics,
-                [&](const Module& at, const Module& joined, Diagnostics& found) {
+                [&](int64_t ranks, const Module& at, const Module& joined, Diagnostics& found) {
                   CheckParts(at, joined, scope, found);
+                  bool most = ranks > 1 && ranks == module.mesh->values.back();
+                  if (scope.as_written && most && !found.HasErrors()) {
+                    ForEachProgram(
+                        at, [&](const Graph& graph) { CheckSameOnRanks(at, graph, found); },
+                        [](const Kernel&) {});
+                  }
                 });
-  }
-  const int64_t most = module.mesh->values.back();
-  if (scope.as_written && most > 1 && diagnostics.error_count() == before) {
-    const Module at = AtRanks(module, most);
-    ForEachProgram(
-        at, [&](const Graph& graph) { CheckSameOnRanks(at, graph, diagnostics); },
-        [](const Kernel&) {});
   }
   return diagnostics.error_count() == before;
 }

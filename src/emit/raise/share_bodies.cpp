@@ -47,33 +47,7 @@ class BodySharer {
   /// Those of the statement itself. An argument of a function may stand in several places.
   void CountExprs(StmtId id) {
     std::set<ExprId> found;
-    auto add = [&](ExprId part) {
-      VisitExprs(module_, part, [&](ExprId each) { found.insert(each); });
-    };
-    auto all = [&](const std::vector<ExprId>& parts) {
-      std::for_each(parts.begin(), parts.end(), add);
-    };
-    auto axis = [&](const Axis& each) { all({each.lo, each.hi}); };
-    std::visit(
-        Overloaded{
-            [&](const For& loop) { std::for_each(loop.axes.begin(), loop.axes.end(), axis); },
-            [&](const If& branch) { add(branch.condition); },
-            [&](const Let& let) { add(let.value); },
-            [&](const LetPair& pair) { add(pair.reduction); },
-            [](const LocalDecl&) {},
-            [&](const Assign& assign) {
-              all(assign.indices);
-              all({assign.value, assign.peer});
-            },
-            [&](const TopK& topk) {
-              axis(topk.rank);
-              axis(topk.axis);
-              add(topk.body);
-              all(topk.value_indices);
-              all(topk.position_indices);
-            },
-        },
-        module_.stmts[id]);
+    VisitOwnExprs(module_, module_.stmts[id], [&](ExprId each) { found.insert(each); });
     for (ExprId each : found) {
       ++statements_[each];
     }
