@@ -15,6 +15,17 @@ const char* NameOf(Role role) {
                                     : "consumer";
 }
 
+/// Those of Loader::SetThrottle.
+std::string ThrottleArguments(const Throttle& throttle) {
+  std::string text = fmt::format("{}, {}", throttle.in_flight, throttle.interval);
+  if (throttle.ahead) {
+    text += fmt::format(", {}", *throttle.ahead);
+  } else if (throttle.prefetch) {
+    text += ", Loader::kNoLimit";
+  }
+  return throttle.prefetch ? text + fmt::format(", {}", *throttle.prefetch) : text;
+}
+
 }  // namespace
 
 std::string ReductionName(const Device& device) {
@@ -96,9 +107,7 @@ void RoleTasks::WriteChecks(const std::vector<RaisedCheck>& checks) {
 
 void RoleTasks::WriteLoads(const RaisedShare& share, const Device& device, TaskLoop& loop) {
   const std::optional<Throttle>& throttle = share.throttle;
-  std::string ahead = throttle && throttle->ahead ? fmt::format(", {}", *throttle->ahead) : "";
-  out_.Line(throttle ? fmt::format("loader.SetThrottle({}, {}{});", throttle->in_flight,
-                                   throttle->interval, ahead)
+  out_.Line(throttle ? fmt::format("loader.SetThrottle({});", ThrottleArguments(*throttle))
                      : "loader.SetThrottle(Loader::kNoLimit, 0);");
   bool behind = !share.behind_wait.empty();
   if (behind) {

@@ -8,10 +8,12 @@
 namespace etc {
 namespace {
 
-/// Few and many slots, a pause after each, and a start behind what stores.
+/// Few and many slots, a pause after each, a start behind what stores, and prefetches.
 const std::vector<Throttle>& Throttles() {
-  static const std::vector<Throttle> kThrottles = {{2, 0},   {3, 0},      {4, 0},   {6, 0},
-                                                   {2, 600}, {2, 0, {1}}, {3, 700}, {4, 0, {1}}};
+  static const std::vector<Throttle> kThrottles = {
+      {2, 0},      {3, 0},   {4, 0},      {6, 0},           {2, 600},
+      {2, 0, {1}}, {3, 700}, {4, 0, {1}}, {4, 0, {}, 1400},
+  };
   return kThrottles;
 }
 

@@ -42,7 +42,7 @@ ETC_FIELDS(Pin, name, given, alternative, range)
 ETC_FIELDS(CallNode, callee, graph, generics, pins, args, scalars, waits, notifies, schedule)
 ETC_FIELDS(Repeat, var, lo, hi, body)
 ETC_FIELDS(Region, schedule, body)
-ETC_FIELDS(Throttle, in_flight, interval, ahead, range)
+ETC_FIELDS(Throttle, in_flight, interval, ahead, prefetch, range)
 ETC_FIELDS(Check, tensor, slice, leading, indices, value_lo, value_hi, distinct, monotone, counts,
            counts_slice, range)
 ETC_FIELDS(Share, axes, first, throttle, range_waits, range_checks, awaits_peers, enter_waits,

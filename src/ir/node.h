@@ -97,16 +97,21 @@ struct Region {
   ScheduleKind schedule;
   std::vector<NodeId> body;
 };
-/// `loader in_flight 3 interval 900 ahead 1;`: how fast the loader runs ahead of the consumers.
+/// `loader in_flight 3 interval 900 ahead 1 prefetch 1400;`: how fast the loader runs ahead of the
+/// consumers.
 struct Throttle {
   int64_t in_flight = 1;  // ring slots that may be on their way at once
   int64_t interval = 0;   // least clock cycles between the issues of two slots
   // The limit until the consumers have given back the share's first slot; absent: the same.
   std::optional<int64_t> ahead = {};
+  // While the ring is full, L2 is asked for another slot of the task each so many clock cycles;
+  // absent: never.
+  std::optional<int64_t> prefetch = {};
   SourceRange range = {};
 
   bool IsSame(const Throttle& other) const {
-    return in_flight == other.in_flight && interval == other.interval && ahead == other.ahead;
+    return in_flight == other.in_flight && interval == other.interval && ahead == other.ahead &&
+           prefetch == other.prefetch;
   }
 };
 

@@ -17,7 +17,7 @@ std::string Print(const Module& module, ExprId expr);
 /// One event reference, as `%done[l, i]`.
 std::string Print(const Module& module, const EventRef& ref);
 
-/// `in_flight 2 interval 900 ahead 1`, as it stands behind the word `loader`.
+/// `in_flight 2 interval 900 ahead 1 prefetch 1400`, as it stands behind the word `loader`.
 std::string Print(const Throttle& throttle);
 
 }  // namespace etc

@@ -158,8 +158,10 @@ void NodePrinter::Print(const Dispatch& dispatch, SourceRange range) {
 }
 
 std::string Print(const Throttle& throttle) {
-  return fmt::format("in_flight {} interval {}{}", throttle.in_flight, throttle.interval,
-                     throttle.ahead ? fmt::format(" ahead {}", *throttle.ahead) : "");
+  std::string text = fmt::format("in_flight {} interval {}", throttle.in_flight, throttle.interval);
+  text += throttle.ahead ? fmt::format(" ahead {}", *throttle.ahead) : "";
+  text += throttle.prefetch ? fmt::format(" prefetch {}", *throttle.prefetch) : "";
+  return text;
 }
 
 void NodePrinter::Loader(const Throttle& throttle, const std::string& depth) {

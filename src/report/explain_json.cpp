@@ -20,12 +20,16 @@ Json ToJson(const Times& times) {
 }
 
 Json ToJson(const std::optional<Throttle>& throttle) {
-  Json json = {{"in_flight", nullptr}, {"interval", nullptr}, {"ahead", nullptr}};
+  Json json = {
+      {"in_flight", nullptr}, {"interval", nullptr}, {"ahead", nullptr}, {"prefetch", nullptr}};
   if (throttle) {
     json["in_flight"] = throttle->in_flight;
     json["interval"] = throttle->interval;
     if (throttle->ahead) {
       json["ahead"] = *throttle->ahead;
+    }
+    if (throttle->prefetch) {
+      json["prefetch"] = *throttle->prefetch;
     }
   }
   return json;

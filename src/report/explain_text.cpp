@@ -204,7 +204,11 @@ class TextWriter {
     }
     std::string text = fmt::format("at most {} on their way, {} cycles between two",
                                    throttle->in_flight, throttle->interval);
-    return throttle->ahead ? text + fmt::format(", {} ahead of a share", *throttle->ahead) : text;
+    text += throttle->ahead ? fmt::format(", {} ahead of a share", *throttle->ahead) : "";
+    text += throttle->prefetch ? fmt::format(", a prefetch each {} cycles while the ring is full",
+                                             *throttle->prefetch)
+                               : "";
+    return text;
   }
 
   const ExplainReport& report_;

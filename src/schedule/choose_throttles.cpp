@@ -26,6 +26,7 @@ struct Run {
       0;  // of the streamed ones, those of shares that have no throttle of their own
   double computed_bytes = 0;  // in one iteration, behind what says which they are
   double fetched_bytes = 0;   // of activations
+  double fetched_once = 0;    // of them in one iteration
   bool flagged = false;       // whether a part of the chain is of flagged words
 
   void Add(const Module& module, const CallCost& call, const Target& target) {
@@ -41,6 +42,7 @@ struct Run {
     paced_bytes += HasOwnThrottle(module, share) ? 0 : iterations * call.streamed_bytes;
     computed_bytes += IsComputed(module, share) ? call.streamed_bytes : 0;
     fetched_bytes += iterations * call.fetched_bytes;
+    fetched_once += call.fetched_bytes;
     if (call.streamed_bytes > 0) {
       choice.shares.push_back(call.share);
     }
@@ -50,6 +52,10 @@ struct Run {
     double stream = paced_bytes / target.stream_bytes;
     bool is_long = chain > 0 && computed_bytes >= target.computed_stream * target.stream_bytes;
     choice.own.in_flight = is_long ? target.long_in_flight : target.computed_in_flight;
+    double slot = target.slot_bytes * static_cast<double>(target.sms) / target.stream_bytes;
+    auto cycles = [&](double share) {
+      return std::lround(slot * target.cycles * share / 100) * 100;
+    };
     Throttle& throttle = choice.throttle;
     throttle.in_flight = target.loader_in_flight;
     choice.reason =
@@ -60,12 +66,16 @@ struct Run {
       throttle.in_flight = target.hidden_in_flight;
       choice.reason += ", so the ring is full, and what is on its way delays the words";
     } else if (stream < streaming) {
-      double slot = target.slot_bytes * static_cast<double>(target.sms) / target.stream_bytes;
-      throttle.interval = std::lround(slot * target.cycles * target.interval_share / 100) * 100;
+      throttle.interval = cycles(target.interval_share);
       choice.reason += ", so bursts would delay the signals";
     } else {
       throttle.in_flight = flagged ? target.streaming_in_flight : target.loader_in_flight;
       choice.reason += ", so the stream sets the time, and an interval would add to it";
+      if (flagged && fetched_once >= target.prefetch_from) {
+        throttle.prefetch = cycles(target.prefetch_share);
+        choice.reason +=
+            "; memory is idle while the consumers fetch activations, but for prefetches";
+      }
     }
   }
 

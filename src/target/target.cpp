@@ -62,6 +62,8 @@ Target H200() {
       .computed_stream = 100,
       .fetched_share = 0.65,
       .interval_share = 0.75,
+      .prefetch_from = 22e6,
+      .prefetch_share = 1.5,
       .hidden = {.flag_in_data = 1.4, .counter = 3.08},
       .streaming = {.flag_in_data = 5, .counter = 11},
       .of_peer = {.flag_in_data = 1.5, .counter = 1},

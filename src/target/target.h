@@ -82,6 +82,9 @@ struct Target {
   double computed_stream;
   double fetched_share;
   double interval_share;  // of the time of a slot at full bandwidth, where bursts delay signals
+  double prefetch_from;  // bytes of activations that an iteration fetches; from there on the loader
+                         // prefetches while the ring is full, where the stream sets the time
+  double prefetch_share;  // the pause between two prefetches, as interval_share
   PerSignal hidden;       // a run that streams less for each signal hides the stream
   PerSignal streaming;    // and one that streams more is bound by bandwidth
   PerSignal of_peer;      // as so many signals counts one of a peer

@@ -88,7 +88,7 @@ void Parser::LoaderLine(Kernel& kernel) {
   kernel.throttle = OneThrottle(begin);
 }
 
-/// `in_flight 3 interval 900 ahead 1;`; `ahead` is a word here only.
+/// `in_flight 3 interval 900 ahead 1 prefetch 1400;`; the last two are words here only.
 Throttle Parser::OneThrottle(uint32_t begin) {
   Throttle throttle;
   Expect(TokenKind::KeywordInFlight);
@@ -98,6 +98,10 @@ Throttle Parser::OneThrottle(uint32_t begin) {
   if (Peek().text == "ahead") {
     Take();
     throttle.ahead = Expect(TokenKind::Int).int_value;
+  }
+  if (Peek().text == "prefetch") {
+    Take();
+    throttle.prefetch = Expect(TokenKind::Int).int_value;
   }
   ExpectSemicolon();
   throttle.range = RangeFrom(begin);

@@ -51,6 +51,12 @@ void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics) {
         fmt::format("the loader's issue interval must be at most {} cycles, but it is {}",
                     kMostOfLoader, throttle.interval));
   }
+  if (throttle.prefetch && (*throttle.prefetch < 1 || *throttle.prefetch > kMostOfLoader)) {
+    diagnostics.Error(DiagnosticKind::Throttle, throttle.range,
+                      fmt::format("the loader's pause between two prefetches must be from 1 to {} "
+                                  "cycles, but it is {}",
+                                  kMostOfLoader, *throttle.prefetch));
+  }
 }
 
 /// A task may take the next slot while the last one is on its way back.

@@ -151,31 +151,54 @@ void SyncNamed(int id, int threads) {
   barrier.waiting.clear();
 }
 
+namespace {
+
+struct BulkOperands {
+  uint32_t shared;
+  const void* global;
+  int bytes;
+  uint32_t barrier;
+  bool operator==(const BulkOperands&) const = default;
+};
+
+/// Those of a warp, of which all lanes must have the same.
+BulkOperands BulkOf(const char* name, void* const* lanes) {
+  const BulkOperands operands = *static_cast<const BulkOperands*>(lanes[0]);
+  for (int lane = 1; lane < 32; ++lane) {
+    if (*static_cast<const BulkOperands*>(lanes[lane]) != operands) {
+      Fail("%s with other operands in lane %d than in lane 0", name, lane);
+    }
+  }
+  if (operands.bytes <= 0 || operands.bytes % 16 != 0 ||
+      reinterpret_cast<uintptr_t>(operands.global) % 16 != 0) {
+    Fail("%s of %d bytes from %p, which are no multiples of 16", name, operands.bytes,
+         operands.global);
+  }
+  return operands;
+}
+
+}  // namespace
+
 void BulkCopy(uint32_t shared, const void* global, int bytes, uint32_t barrier) {
-  struct Operands {
-    uint32_t shared;
-    const void* global;
-    int bytes;
-    uint32_t barrier;
-    bool operator==(const Operands&) const = default;
-  } mine{shared, global, bytes, barrier};
+  BulkOperands mine{shared, global, bytes, barrier};
   MeetWarp("BulkCopyElected", 0xffffffffU, &mine, [](void* const* lanes, uint32_t) {
-    const Operands operands = *static_cast<const Operands*>(lanes[0]);
-    for (int lane = 1; lane < 32; ++lane) {
-      if (*static_cast<const Operands*>(lanes[lane]) != operands) {
-        Fail("BulkCopyElected with other operands in lane %d than in lane 0", lane);
-      }
-    }
-    if (operands.bytes <= 0 || operands.bytes % 16 != 0 ||
-        reinterpret_cast<uintptr_t>(operands.global) % 16 != 0) {
-      Fail("BulkCopyElected of %d bytes from %p, which are no multiples of 16", operands.bytes,
-           operands.global);
-    }
+    const BulkOperands operands = BulkOf("BulkCopyElected", lanes);
     Initialised("BulkCopyElected", operands.barrier);
     std::memset(Shared("BulkCopyElected", operands.shared, operands.bytes), 0xff,
                 size_t(operands.bytes));
     machine->transfers.push_back(
         {&CurrentBlock(), operands.barrier, {{operands.shared, operands.global, operands.bytes}}});
+  });
+}
+
+/// Reads the bytes, so that a sanitizer sees those that are none.
+void BulkPrefetch(const void* global, int bytes) {
+  BulkOperands mine{0, global, bytes, 0};
+  MeetWarp("BulkPrefetchElected", 0xffffffffU, &mine, [](void* const* lanes, uint32_t) {
+    const BulkOperands operands = BulkOf("BulkPrefetchElected", lanes);
+    for (int i = 0; i < operands.bytes; ++i) {
+      static_cast<const volatile char*>(operands.global)[i];
+    }
   });
 }
 

@@ -22,9 +22,10 @@
 namespace etc::test {
 
 constexpr int kSharedBytes = 225280;
-constexpr int kCapacity = 1024;     // event counters
-constexpr int kLoaderInFlight = 3;  // slots on their way at once
-constexpr int kLoaderInterval = 0;  // cycles
+constexpr int kCapacity = 1024;       // event counters
+constexpr int kLoaderInFlight = 3;    // slots on their way at once
+constexpr int kLoaderInterval = 0;    // cycles
+constexpr int kLoaderPrefetch = 200;  // cycles between two, while the ring is full
 
 /// How often a test repeats a launch whose bits may not change. On the emulated device, each launch
 /// interleaves the threads in another order, and takes longer.
@@ -224,7 +225,7 @@ __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
   if (block.IsHelper()) {
     if (block.IsLoader()) {
       Loader loader = block.MakeLoader();
-      loader.SetThrottle(kLoaderInFlight, kLoaderInterval);
+      loader.SetThrottle(kLoaderInFlight, kLoaderInterval, Loader::kNoLimit, kLoaderPrefetch);
       program.Load(loader);
     } else if (block.IsEpilogueWarp()) {
       EpilogueWarp epilogue_warp = block.MakeEpilogueWarp();

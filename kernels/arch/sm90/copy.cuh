@@ -29,6 +29,18 @@ ETC_DEVICE void BulkCopyElected(u32 shared, const void* global, int bytes, u32 b
       : "memory");
 }
 
+/// Has L2 fetch what BulkCopyElected will copy.
+ETC_DEVICE void BulkPrefetchElected(const void* global, int bytes) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "elect.sync _|p, 0xffffffff;\n"
+      "@p cp.async.bulk.prefetch.L2.global [%0], %1;\n"
+      "}" ::"l"(global),
+      "r"(bytes)
+      : "memory");
+}
+
 // Sixteen bytes, or zeros where nothing `exists`, and then nothing is read: not by way of L1, which
 // may hold an older line.
 // The writes are this thread's own, and generic: they count as such for every fence and barrier.

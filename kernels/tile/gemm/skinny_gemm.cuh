@@ -39,20 +39,22 @@ class SkinnyGemm {
   using Reduction = SkinnyGemmReduction<Config, Args>;
 
   static ETC_DEVICE void Load(Loader& loader, const Args& args, int m) {
+    const int groups = MainLoop::Groups(m);
 #pragma unroll 1
     for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
       int bytes = Shape::kPieceRows * Shape::X::Columns(chunk) * 2;
 #pragma unroll 1
-      for (int group = 0; group < MainLoop::Groups(m); ++group) {
-        u32 slot = loader.Acquire();
+      for (int group = 0; group < groups; ++group) {
+        const int first = chunk * groups + group;
+        u32 slot = loader.Acquire(Shape::kChunks * groups - first, [&](int ahead) {
+          const int place = first + ahead;
+          ForPieces(args, m, place / groups, place % groups,
+                    [](int, const bf16* piece, int size) { BulkPrefetchElected(piece, size); });
+        });
         loader.Expect(Shape::kGroupRows / Shape::kPieceRows * bytes);
-#pragma unroll
-        for (int row = 0; row < Shape::kGroupRows; row += Shape::kPieceRows) {
-          const bf16* source =
-              Weights::template Row<Shape::kGroupRows>(args, m * Shape::kGroups + group, row);
-          loader.Copy(slot + row / Shape::kPieceRows * Shape::kPieceStride,
-                      source + chunk * Shape::kChunk * Shape::kPieceRows, bytes);
-        }
+        ForPieces(args, m, chunk, group, [&](int i, const bf16* piece, int size) {
+          loader.Copy(slot + i * Shape::kPieceStride, piece, size);
+        });
         loader.Advance();
       }
     }
@@ -82,6 +84,18 @@ class SkinnyGemm {
 
  private:
   MainLoop loop_;
+
+  /// The pieces of memory that fill a slot: each one's number, place and bytes.
+  template <class Use>
+  static ETC_DEVICE void ForPieces(const Args& args, int m, int chunk, int group, const Use& use) {
+    const int bytes = Shape::kPieceRows * Shape::X::Columns(chunk) * 2;
+#pragma unroll
+    for (int row = 0; row < Shape::kGroupRows; row += Shape::kPieceRows) {
+      const bf16* rows =
+          Weights::template Row<Shape::kGroupRows>(args, m * Shape::kGroups + group, row);
+      use(row / Shape::kPieceRows, rows + chunk * Shape::kChunk * Shape::kPieceRows, bytes);
+    }
+  }
 
   /// A task's sums, into this warp's partial for the epilogue warp.
   ETC_DEVICE void Multiply(Consumer& consumer, const Args& args, int m) {

@@ -36,11 +36,11 @@ std::string Chain(const std::string& rows, const std::string& columns, const std
 )";
 }
 
-std::string Flagged(const std::string& text) {
+std::string Flagged(const std::string& text, ScheduleKind schedule = ScheduleKind::Static) {
   auto module = ParseVerified(text);
   Diagnostics diagnostics;
   ScheduleOptions options;
-  options.schedule = ScheduleKind::Static;
+  options.schedule = schedule;
   options.flag_in_data = true;
   for (const Pass& pass : StaticPipeline(options)) {
     REQUIRE(pass.run(*module, options, diagnostics));
@@ -75,6 +75,20 @@ TEST_CASE("many rows are not flagged, and not what a task reads much of") {
   CHECK_FALSE(Has(Flagged(Chain("65", "64", "(%x, %y)")), "workspace flagged"));
   CHECK(Has(Flagged(Chain("8", "262144", "(%x, %y)")), "workspace flagged"));
   CHECK_FALSE(Has(Flagged(Chain("8", "262148", "(%x, %y)")), "workspace flagged"));
+}
+
+TEST_CASE("fewer rows are flagged of what a dispatch uses, and of several ranks") {
+  auto drained = [](const std::string& rows) {
+    return Flagged(Chain(rows, "64", "(%x, %y)"), ScheduleKind::Drain);
+  };
+  CHECK(Has(drained("16"), "workspace flagged"));
+  CHECK_FALSE(Has(drained("17"), "workspace flagged"));
+  auto ranked = [](const std::string& rows) {
+    std::string text = Chain(rows, "64", "(%x, %y)");
+    return Flagged(text.insert(text.find("const"), "mesh tp = 2;\n"));
+  };
+  CHECK(Has(ranked("24"), "workspace flagged"));
+  CHECK_FALSE(Has(ranked("25"), "workspace flagged"));
 }
 
 /// Three stages in each layer, of which the last but one takes nothing flagged. It writes %m, and

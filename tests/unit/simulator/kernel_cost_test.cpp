@@ -278,6 +278,51 @@ TEST_CASE(
   CHECK(throttle(8192).IsSame({3, 0, 1}));  // 29 us
 }
 
+/// A chain of 16 products of `rows` vectors, in words that say by themselves whether they are
+/// there.
+std::string WordProducts(int rows, int width) {
+  return "etir 1;\nconst layers = 8;\nconst rows = " + std::to_string(rows) +
+         ";\nconst width = " + std::to_string(width) + R"(;
+device @start(%x: bf16[rows, width], %y: out bf16[rows, width]) tasks (b: rows) {
+  impl sm_90a "g.cuh" G flagged (%y);
+  for (k: width) %y[b, k] = %x[b, k];
+}
+device @product(%x: bf16[rows, width], %w: bf16[width, width], %y: out bf16[rows, width])
+    tasks (m: width / 16) {
+  impl sm_90a "g.cuh" G preloaded (%w) flagged (%x, %y);
+  for (b: rows, r: 16) %y[b, m * 16 + r] = sum(k: width) %w[m * 16 + r, k] * %x[b, k];
+}
+device @end(%x: bf16[rows, width], %y: out bf16[rows, width]) tasks (b: rows) {
+  impl sm_90a "g.cuh" G flagged (%x);
+  for (k: width) %y[b, k] = %x[b, k];
+}
+graph @g(%in: bf16[rows, width], %v: bf16[layers, width, width], %w: bf16[layers, width, width],
+         %out: out bf16[rows, width]) {
+  %s = buffer bf16[rows, width];
+  %a = buffer bf16[rows, width];
+  event %s_done[l: layers + 1] count select(l == 0, rows, width / 16);
+  event %a_done[layers] count width / 16;
+  call @start(%in, %s) notify (b) => %s_done[0];
+  repeat l in 0..layers {
+    call @product(%s, %v[l], %a) wait (m) => %s_done[l] notify (m) => %a_done[l];
+    call @product(%a, %w[l], %s) wait (m) => %a_done[l] notify (m) => %s_done[l + 1];
+  }
+  call @end(%s, %out) wait (b) => %s_done[layers];
+}
+)";
+}
+
+TEST_CASE("a loader prefetches where a long stream is held up by activations") {
+  auto throttle = [](int rows, int width) {
+    const Scheduled scheduled(WordProducts(rows, width), 1, 1, true);
+    REQUIRE(scheduled.kernel().throttle);
+    return *scheduled.kernel().throttle;
+  };
+  CHECK(throttle(8, 8192).IsSame({4, 0, {}, 1400}));  // 35 MB of activations in an iteration
+  CHECK(throttle(4, 8192).IsSame({4, 0}));            // 17 MB
+  CHECK(throttle(8, 2048).IsSame({3, 700}));          // 9 MB
+}
+
 TEST_CASE("what streams long beside a short chain has a throttle of its own") {
   std::string text = Products(8, 4096);
   size_t pool = text.find("  call @pool");

@@ -47,6 +47,7 @@ void BarrierWait(uint32_t barrier, uint32_t parity);
 bool BarrierTest(uint32_t barrier, uint32_t parity);
 
 void BulkCopy(uint32_t shared, const void* global, int bytes, uint32_t barrier);
+void BulkPrefetch(const void* global, int bytes);
 /// What a tensor map holds here: columns first.
 struct TiledMap {
   const void* data;

@@ -9,6 +9,9 @@ ETC_DEVICE u64 EvictFirstPolicy() { return 0; }
 ETC_DEVICE void BulkCopyElected(u32 shared, const void* global, int bytes, u32 barrier, u64) {
   emulator::BulkCopy(shared, global, bytes, barrier);
 }
+ETC_DEVICE void BulkPrefetchElected(const void* global, int bytes) {
+  emulator::BulkPrefetch(global, bytes);
+}
 ETC_DEVICE void CopyPiece(u32 shared, const void* global, bool exists) {
   emulator::CopyPiece(shared, global, exists);
 }
