@@ -15,15 +15,24 @@ const char* NameOf(Role role) {
                                     : "consumer";
 }
 
-/// Those of Loader::SetThrottle.
-std::string ThrottleArguments(const Throttle& throttle) {
-  std::string text = fmt::format("{}, {}", throttle.in_flight, throttle.interval);
-  if (throttle.ahead) {
-    text += fmt::format(", {}", *throttle.ahead);
-  } else if (throttle.prefetch) {
-    text += ", Loader::kNoLimit";
+/// The clock cycles between two prefetches, or 0.
+int64_t PauseOf(const RaisedShare& share) {
+  return share.throttle ? share.throttle->prefetch.value_or(0) : 0;
+}
+
+/// The arguments of Loader::SetThrottle. Prefetches of a share whose loader waits for what says
+/// what it copies are for that wait, not for a full ring.
+std::string ThrottleArguments(const RaisedShare& share) {
+  if (!share.throttle) {
+    return "Loader::kNoLimit, 0";
   }
-  return throttle.prefetch ? text + fmt::format(", {}", *throttle.prefetch) : text;
+  const Throttle& throttle = *share.throttle;
+  std::string text = fmt::format("{}, {}", throttle.in_flight, throttle.interval);
+  int64_t pause = share.behind_wait.empty() ? PauseOf(share) : 0;
+  if (throttle.ahead || pause > 0) {
+    text += throttle.ahead ? fmt::format(", {}", *throttle.ahead) : ", Loader::kNoLimit";
+  }
+  return pause > 0 ? text + fmt::format(", {}", pause) : text;
 }
 
 }  // namespace
@@ -106,12 +115,14 @@ void RoleTasks::WriteChecks(const std::vector<RaisedCheck>& checks) {
 }
 
 void RoleTasks::WriteLoads(const RaisedShare& share, const Device& device, TaskLoop& loop) {
-  const std::optional<Throttle>& throttle = share.throttle;
-  out_.Line(throttle ? fmt::format("loader.SetThrottle({});", ThrottleArguments(*throttle))
-                     : "loader.SetThrottle(Loader::kNoLimit, 0);");
+  out_.Line(fmt::format("loader.SetThrottle({});", ThrottleArguments(share)));
   bool behind = !share.behind_wait.empty();
   if (behind) {
-    out_.Line(fmt::format("Impl_{}::Source source(loader, args);", device.name));
+    out_.Line(
+        share.next.empty()
+            ? fmt::format("Impl_{}::Source source(loader, args);", device.name)
+            : fmt::format("auto source = MakeSource<Impl_{}::Source>(loader, args, {}, ahead);",
+                          device.name, PauseOf(share)));
   }
   bool fetches = !share.fetched.empty();
   if (fetches && !share.hands_loads) {

@@ -92,6 +92,9 @@ class WalkWriter {
     }
     out_.Open((share.moves_others ? guard : "") + "if (task < tasks) {");
     WriteArguments(out_, scope_, share, PartIn(share));
+    if (role_ == Role::Loader && !share.next.empty()) {
+      WriteLookAhead(id, share);
+    }
     tasks_.Write(share, device, loop);
     out_.Close();
     if (behind) {
@@ -107,6 +110,45 @@ class WalkWriter {
       out_.Line("tickets.Skip();");
     }
     out_.Close();
+  }
+
+  /// `ahead`, which asks L2 for what the SM's tasks copy in shares of the next iteration.
+  void WriteLookAhead(NodeId id, const RaisedShare& share) {
+    const Repeat& repeat = *RepeatOf(id);
+    std::string name = CxxName(module_, repeat.var);
+    out_.Open(fmt::format("const auto ahead = [&, following = {} + 1](auto& prefetcher) {{", name));
+    out_.Line(fmt::format("const i64 {} = following;", name));
+    out_.Open(fmt::format("if ({} < {}) {{", name, CxxExpr(scope_, repeat.hi)));
+    for (NodeId next : share.next) {
+      const RaisedShare& upcoming = kernel_.shares.at(next);
+      const Device& device = kernel_.devices[upcoming.device].device;
+      out_.Open(fmt::format("{{  // @{}", device.name));
+      out_.Line("const i64 sms = GridSize();");
+      TaskLoop loop(out_, scope_, upcoming, arch_);
+      loop.WriteCount();
+      loop.WriteFirst([] {});
+      out_.Open("if (task < tasks) {");
+      WriteArguments(out_, scope_, upcoming, PartIn(upcoming));
+      loop.Open(loop.Step());
+      out_.Line(fmt::format("PrefetchLoads<Impl_{}>(0, prefetcher, args{});", device.name,
+                            loop.Coordinates()));
+      loop.Close();
+      out_.Close();
+      out_.Close();
+    }
+    out_.Close();
+    out_.Close("};");
+  }
+
+  /// The repeat whose body has the node.
+  const Repeat* RepeatOf(NodeId id) const {
+    for (NodeId each : kernel_.preloading) {
+      const auto* repeat = std::get_if<Repeat>(&module_.nodes[each]);
+      if (repeat != nullptr && std::ranges::find(repeat->body, id) != repeat->body.end()) {
+        return repeat;
+      }
+    }
+    return nullptr;
   }
 
   /// The cases in program order, or of a queue those that are there from the start and then, task

@@ -56,6 +56,10 @@ struct Run {
     auto cycles = [&](double share) {
       return std::lround(slot * target.cycles * share / 100) * 100;
     };
+    const bool fetches_much = flagged && fetched_once >= target.prefetch_from;
+    if (computed_bytes > 0 && fetches_much) {
+      choice.own.prefetch = cycles(target.prefetch_share);
+    }
     Throttle& throttle = choice.throttle;
     throttle.in_flight = target.loader_in_flight;
     choice.reason =
@@ -71,7 +75,7 @@ struct Run {
     } else {
       throttle.in_flight = flagged ? target.streaming_in_flight : target.loader_in_flight;
       choice.reason += ", so the stream sets the time, and an interval would add to it";
-      if (flagged && fetched_once >= target.prefetch_from) {
+      if (fetches_much) {
         throttle.prefetch = cycles(target.prefetch_share);
         choice.reason +=
             "; memory is idle while the consumers fetch activations, but for prefetches";

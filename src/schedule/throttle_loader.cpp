@@ -50,9 +50,14 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
       continue;
     }
     for (const ThrottleChoice& choice : choices) {
+      Throttle own = choice.own;
       for (NodeId id : choice.shares) {
         Share& share = std::get<Share>(module.nodes[id]);
-        Throttle throttle = HasOwnThrottle(module, share) ? choice.own : choice.throttle;
+        bool has_own = HasOwnThrottle(module, share);
+        Throttle throttle = has_own ? own : choice.throttle;
+        if (has_own) {
+          own.prefetch.reset();  // those behind the first do not wait as long
+        }
         if (!throttle.IsSame(most->throttle)) {
           share.throttle = throttle;
         }

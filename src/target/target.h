@@ -83,7 +83,8 @@ struct Target {
   double fetched_share;
   double interval_share;  // of the time of a slot at full bandwidth, where bursts delay signals
   double prefetch_from;  // bytes of activations that an iteration fetches; from there on the loader
-                         // prefetches while the ring is full, where the stream sets the time
+                         // prefetches, where the stream sets the time while the ring is full, and
+                         // while it waits for what says what it copies
   double prefetch_share;  // the pause between two prefetches, as interval_share
   PerSignal hidden;       // a run that streams less for each signal hides the stream
   PerSignal streaming;    // and one that streams more is bound by bandwidth

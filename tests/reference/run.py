@@ -2,13 +2,13 @@
 """Runs an example on the host target and compares what it writes with its reference.
 
     run.py ETC NAME SIZE [--sms N] [--seed N] [--seeds N] [--variant WORD] [--tp N] [--strip-events]
-           [--schedule WORD] [-- MORE ARGUMENTS OF `etc run`]
+           [--schedule WORD] [--prefetch CYCLES] [-- MORE ARGUMENTS OF `etc run`]
 
 SIZE is the example's one size that matters: n, tokens or batch. Some references have a variant of
 their inputs. With --tp, so many ranks share a model. With --seeds, one artifact for the host runs
 with the inputs of so many seeds, where data decide what runs; so it does with --schedule, of that
 schedule. With --strip-events, the example runs without its event clauses, on events that etc
-derives. Exits 0 when everything agrees.
+derives. With --prefetch, it runs as the text of its kernels for a GPU, whose loaders prefetch. Exits 0 when everything agrees.
 """
 
 import argparse
@@ -46,6 +46,7 @@ def parse_arguments():
     parser.add_argument("--tp", type=int, help="of a model, the number of ranks")
     parser.add_argument("--strip-events", action="store_true")
     parser.add_argument("--schedule", help="of an artifact that is compiled ahead")
+    parser.add_argument("--prefetch", type=int, metavar="CYCLES", help="between two prefetches")
     words, more = sys.argv[1:], []
     if "--" in words:  # argparse itself takes what follows for positionals that are not there
         more = words[words.index("--") + 1 :]
@@ -61,15 +62,24 @@ def source(options, case, folder):
     if options.name in GOLDEN_PROGRAMS:
         folder_of = ROOT / "tests/golden/run"
     example = folder_of / f"{PROGRAMS.get(options.name, options.name)}.etir"
-    if not options.strip_events:
+    if not options.strip_events and not options.prefetch:
         return example
     stripped = folder / example.name
-    words = [options.etc, "opt", "--pass=strip-events", str(example), "-o", str(stripped)]
-    words += case.options
+    how = ["opt", "--pass=strip-events"] if options.strip_events else ["compile", "--stop-after=schedule"]
+    words = [options.etc, *how, str(example), "-o", str(stripped), *case.options]
     if case.config:
         words += ["--config", case.config]
     subprocess.run(words, check=True)
-    if re.search(r"(?<!%)\b(event|wait|notify)\b", re.sub(r"//.*", "", stripped.read_text())):
+    if options.prefetch:
+        text, found = re.subn(
+            r"(loader in_flight \d+ interval \d+( ahead \d+)?)( prefetch \d+)?;",
+            rf"\1 prefetch {options.prefetch};",
+            stripped.read_text(),
+        )
+        if not found:
+            raise ValueError(f"{stripped} has no loader")
+        stripped.write_text(text)
+    elif re.search(r"(?<!%)\b(event|wait|notify)\b", re.sub(r"//.*", "", stripped.read_text())):
         raise ValueError(f"{stripped} still has an event")
     return stripped
 

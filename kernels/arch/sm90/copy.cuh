@@ -41,6 +41,20 @@ ETC_DEVICE void BulkPrefetchElected(const void* global, int bytes) {
       : "memory");
 }
 
+/// The same, of data that stay in L2 while others are streamed through it.
+ETC_DEVICE void BulkPrefetchKeptElected(const void* global, int bytes) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      ".reg .b64 policy;\n"
+      "createpolicy.fractional.L2::evict_last.b64 policy, 1.0;\n"
+      "elect.sync _|p, 0xffffffff;\n"
+      "@p cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, policy;\n"
+      "}" ::"l"(global),
+      "r"(bytes)
+      : "memory");
+}
+
 // Sixteen bytes, or zeros where nothing `exists`, and then nothing is read: not by way of L1, which
 // may hold an older line.
 // The writes are this thread's own, and generic: they count as such for every fence and barrier.

@@ -60,6 +60,18 @@ class SkinnyGemm {
     }
   }
 
+  template <class Prefetcher>
+  static ETC_DEVICE void PrefetchLoads(Prefetcher& prefetcher, const Args& args, int m) {
+#pragma unroll 1
+    for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
+#pragma unroll 1
+      for (int group = 0; group < MainLoop::Groups(m); ++group) {
+        ForPieces(args, m, chunk, group,
+                  [&](int, const bf16* piece, int bytes) { prefetcher.Fetch(piece, bytes); });
+      }
+    }
+  }
+
   static ETC_DEVICE void Prefetch(const Consumer& consumer, const Args& args, int) {
     // Of flagged activations the constructor waits itself, behind its loads of the norm's weights.
     if constexpr (Shape::kNorm && !(Shape::kNormAhead > 0 && Shape::kFlagged)) {

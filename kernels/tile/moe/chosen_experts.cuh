@@ -82,6 +82,10 @@ class ChosenExperts {
   // The slot comes first, as there is time until the logits are known.
   ETC_DEVICE ChosenExperts(Loader& loader, const Args& args)
       : ChosenExperts(loader, args, loader.Acquire()) {}
+  /// The experts of one row are known so soon that nothing is prefetched.
+  template <class Ahead>
+  ETC_DEVICE ChosenExperts(Loader& loader, const Args& args, int, const Ahead&)
+      : ChosenExperts(loader, args) {}
 
   ETC_DEVICE int Number() const { return choice_.Number(); }
   ETC_DEVICE int At(int place) const { return choice_.At(place); }

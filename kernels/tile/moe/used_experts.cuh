@@ -8,6 +8,7 @@
 
 #include "arch/sm90/memory.cuh"
 #include "arch/sm90/wgmma.cuh"
+#include "engine/prefetcher.cuh"
 #include "engine/roles.cuh"
 #include "tile/moe/words.cuh"
 
@@ -32,7 +33,11 @@ class UsedExperts {
   using Word = ArrivingWord<decltype(Args::used)>;
 
  public:
-  ETC_DEVICE UsedExperts(Loader& loader, const Args& args) {
+  ETC_DEVICE UsedExperts(Loader& loader, const Args& args)
+      : UsedExperts(loader, args, 0, [](auto&) {}) {}
+  /// `ahead` is called with a Prefetcher, which ends once the number of experts is known.
+  template <class Ahead>
+  ETC_DEVICE UsedExperts(Loader& loader, const Args& args, int pause, const Ahead& ahead) {
     u32 slot = loader.Acquire();  // first, as there is time until the experts are known
     Word words[kWords];
     ArrivingWord<decltype(Args::n_used)> number;
@@ -41,6 +46,9 @@ class UsedExperts {
     for (int i = 0; i < kWords; ++i) {
       words[i].Start(args.used, i * 32 + loader.lane, i * 32 + loader.lane < kPlaces);
     }
+    const auto look = [&] { return number.Look(args.n_used, 0); };
+    Prefetcher<decltype(look)> prefetcher(pause, look);
+    ahead(prefetcher);
     number_ = int(number.Finish(args.n_used, 0));
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
@@ -71,7 +79,11 @@ class UsedExperts {
 template <class Gemm, class View, class Args, class Experts = UsedExperts<Args>>
 class PlaceSource {
  public:
+  using TakesAhead = void;
   ETC_DEVICE PlaceSource(Loader& loader, const Args& args) : experts_(loader, args) {}
+  template <class Ahead>
+  ETC_DEVICE PlaceSource(Loader& loader, const Args& args, int pause, const Ahead& ahead)
+      : experts_(loader, args, pause, ahead) {}
   ETC_DEVICE void Load(Loader& loader, const Args& args, int u, int m) {
     if (u < experts_.Number()) {
       Gemm::Load(loader, View(args, experts_.At(u), u), m);

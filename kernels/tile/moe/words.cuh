@@ -8,13 +8,14 @@ namespace etc {
 
 /// A word of 4 bytes, plain or flagged, that is on its way. Plain ones come from L2: another layer
 /// may have had other data at the same place. All lanes of a warp finish together; a word that is
-/// not wanted is 0.
+/// not wanted is 0. Look tells all lanes whether every word has come.
 template <class T>
 struct ArrivingWord {
   u32 word;
   ETC_DEVICE void Start(const T* from, int i, bool wanted) {
     word = wanted ? LoadRelaxed(reinterpret_cast<const u32*>(from) + i) : 0;
   }
+  ETC_DEVICE bool Look(const T*, int) const { return true; }
   ETC_DEVICE u32 Finish(const T*, int) const { return word; }
 };
 template <class T>
@@ -24,8 +25,11 @@ struct ArrivingWord<Flagged<T>> {
     word = wanted ? 0 : ToFlagged(0);
     FetchMissing(word, from.Word(u32(i)));
   }
+  ETC_DEVICE bool Look(Flagged<T> from, int i) {
+    return !AnyLane(FetchMissing(word, from.Word(u32(i))));
+  }
   ETC_DEVICE u32 Finish(Flagged<T> from, int i) {
-    while (AnyLane(FetchMissing(word, from.Word(u32(i))))) {
+    while (!Look(from, i)) {
     }
     return FromFlagged(word);
   }

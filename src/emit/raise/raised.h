@@ -162,6 +162,8 @@ struct RaisedShare {
   std::set<size_t> behind_wait = {};       // operands that its loader reads behind its waits
   std::set<size_t> fetched = {};  // operands that the launch computes: the loader waits for each
                                   // task before it copies them
+  std::vector<NodeId> next = {};  // shares of the next iteration whose weights its loader asks L2
+                                  // for while it waits for what it reads
   std::map<size_t, size_t> maps = {};  // of operands with boxes, the kernel's tensor maps
   bool one_object = false;   // an implementation's object serves all tasks of an SM, else one each
   bool hands_waits = false;  // an implementation may wait for its tasks' events itself

@@ -73,6 +73,46 @@ bool HandsLoads(const RaisedKernel& kernel, const RaisedShare& share, const Impl
          share.share.range_waits.empty() && MayHandWaits(kernel.kernel, impl);
 }
 
+/// Whether a loader copies in the share what nothing in the launch writes, and knows it from the
+/// start.
+bool IsKnownAhead(const Module& module, const RaisedKernel& kernel, NodeId id) {
+  const RaisedShare& share = kernel.shares.at(id);
+  const RaisedDevice& callee = kernel.devices[share.device];
+  if (!kernel.preloading.contains(id) || share.reads_ranges || share.tickets) {
+    return false;
+  }
+  for (size_t i = 0; i < share.share.args.size(); ++i) {
+    const std::vector<TensorId>& preloaded = callee.impl->preloaded;
+    const Tensor& argument = module.tensors[share.share.args[i].tensor];
+    if (std::ranges::find(preloaded, callee.device.params[i]) != preloaded.end() &&
+        (argument.kind != TensorKind::Param || argument.access != Access::In)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// A loader that waits for what says what it copies may look ahead to the shares in front of it, of
+/// the next iteration. Others of its kind behind the first do not wait as long.
+void LookAhead(const Module& module, RaisedKernel& kernel, const Repeat& repeat) {
+  std::vector<NodeId> known;
+  for (NodeId id : repeat.body) {
+    if (!std::holds_alternative<Share>(module.nodes[id])) {
+      return;
+    }
+    RaisedShare& share = kernel.shares.at(id);
+    if (!share.behind_wait.empty()) {
+      if (share.throttle && share.throttle->prefetch) {
+        share.next = std::move(known);
+      }
+      return;
+    }
+    if (IsKnownAhead(module, kernel, id)) {
+      known.push_back(id);
+    }
+  }
+}
+
 }  // namespace
 
 void WalkRoles(RaisedModule& raised) {
@@ -106,6 +146,11 @@ void WalkRoles(RaisedModule& raised) {
       if (preloads) {
         kernel.preloading.insert(site.share);
         kernel.preloading.insert(site.repeats.begin(), site.repeats.end());
+      }
+    }
+    for (NodeId id : kernel.preloading) {
+      if (const auto* repeat = std::get_if<Repeat>(&raised.module.nodes[id])) {
+        LookAhead(raised.module, kernel, *repeat);
       }
     }
     kernel.moves = FollowsData(kernel);

@@ -103,6 +103,55 @@ TEST_CASE("a share's throttle goes before that of the kernel") {
   CHECK(text.Share(1).throttle->in_flight == 3);
 }
 
+TEST_CASE("a loader that waits for what says what it copies looks ahead to the next iteration") {
+  auto raised = [](const std::string& prefetch) {
+    return RaisedText(R"(device @gemm(%w: f32[64, 64], %x: f32[64], %y: out f32[64]) tasks (m: 8) {
+  impl sm_90a "gemm.cuh" Gemm<rows = 8> preloaded (%w);
+  for (r: 8) %y[m * 8 + r] = sum(k: 64) %w[m * 8 + r, k] * %x[k];
+}
+device @pick(%x: f32[64], %used: out i32[1]) tasks (one: 1) { %used[0] = i32(%x[0]); }
+device @chosen(%w: f32[64, 64], %used: i32[1] in 0..64, %y: out f32[64]) tasks (m: 8) {
+  impl sm_90a "gemm.cuh" Chosen<rows = 8> preloaded (%w, %used);
+  for (r: 8) %y[m * 8 + r] = %w[%used[0], m * 8 + r];
+}
+kernel @g(%w: f32[4, 64, 64], %cache: inout f32[64, 64], %a: f32[64], %c: out f32[64]) of @g static {
+  launch consumers 8 shared 225280;
+  %s = workspace f32[64] at 0;
+  %t = workspace f32[64] at 256;
+  %used = workspace i32[1] at 512;
+  event %picked[4] count 1 via counter at 0;
+  on sm {
+    repeat l in 0..4 {
+      share (m: 8) from 0 { run @gemm[m](%w[l], %a, %s); }
+      share (m: 8) from 0 { run @gemm[m](%cache, %a, %t); }
+      share (one: 1) from 0 { run @pick[one](%s, %used); leave { notify %picked[l]; } }
+      share (m: 8) from 0 {
+        loader in_flight 5 interval 0)" +
+                      prefetch + R"(;
+        enter { wait %picked[l]; }
+        run @chosen[m](%w[l], %used, %t);
+      }
+      share (m: 8) from 0 {
+        loader in_flight 5 interval 0)" +
+                      prefetch + R"(;
+        enter { wait %picked[l]; }
+        run @chosen[m](%w[l], %used, %c);
+      }
+    }
+  }
+}
+)");
+  };
+  RaisedText text = raised(" prefetch 1400");
+  std::vector<ShareSite> sites = SharesOf(*text.module, text.Kernel().kernel);
+  REQUIRE(sites.size() == 5);
+  CHECK(text.Share(3).next == std::vector{sites[0].share});  // not what the launch writes
+  for (size_t other : {0, 1, 2, 4}) {
+    CHECK(text.Share(other).next.empty());
+  }
+  CHECK(raised("").Share(3).next.empty());
+}
+
 TEST_CASE("one object serves all tasks where nothing waits for each") {
   RaisedText text(kGemm);
   CHECK(text.Share(0).one_object);

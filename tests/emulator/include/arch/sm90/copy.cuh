@@ -12,6 +12,9 @@ ETC_DEVICE void BulkCopyElected(u32 shared, const void* global, int bytes, u32 b
 ETC_DEVICE void BulkPrefetchElected(const void* global, int bytes) {
   emulator::BulkPrefetch(global, bytes);
 }
+ETC_DEVICE void BulkPrefetchKeptElected(const void* global, int bytes) {
+  emulator::BulkPrefetch(global, bytes);
+}
 ETC_DEVICE void CopyPiece(u32 shared, const void* global, bool exists) {
   emulator::CopyPiece(shared, global, exists);
 }
