@@ -1,11 +1,14 @@
 #include "expand/deduce.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "expand/presence.h"
+#include "ir/evaluate.h"
 #include "ir/printer.h"
 #include "ir/walk.h"
 
@@ -44,7 +47,9 @@ class Deduction {
         Decide(generic, before);
         continue;
       }
-      ExprId value = FromArguments(generic);
+      std::vector<Extent> extents = ExtentsOf(generic);
+      ReportOdd(generic, extents);
+      ExprId value = extents.empty() ? ExprId{} : extents.front().value;
       if (!value && module_.symbols[generic].value) {
         value = Clone(module_, module_.symbols[generic].value, values_);
       }
@@ -105,18 +110,63 @@ class Deduction {
     }
   }
 
-  /// The extent of an argument where the parameter's is the name alone.
-  ExprId FromArguments(SymbolId generic) const {
+  /// An extent of an argument, where the parameter's is the name of a generic parameter alone.
+  struct Extent {
+    size_t argument;
+    size_t axis;
+    ExprId value;
+  };
+
+  std::vector<Extent> ExtentsOf(SymbolId generic) const {
+    std::vector<Extent> extents;
     for (size_t i = 0; i < std::min(params_.size(), call_.args.size()); ++i) {
       const std::vector<ExprId>& shape = module_.tensors[params_[i]].shape;
       std::vector<ExprId> given = ShapeOf(module_, call_.args[i]);
       for (size_t axis = 0; axis < std::min(shape.size(), given.size()); ++axis) {
         if (IsSymbol(module_, shape[axis], generic)) {
-          return given[axis];
+          extents.push_back({i, axis, given[axis]});
         }
       }
     }
-    return {};
+    return extents;
+  }
+
+  /// Where arguments disagree in numbers, the one is wrong that has another than most, of as many
+  /// the later one. Sizes that are no numbers yet are compared when all of the call is known.
+  void ReportOdd(SymbolId generic, const std::vector<Extent>& extents) {
+    std::map<int64_t, std::vector<const Extent*>> by_number;
+    for (const Extent& extent : extents) {
+      if (auto number = EvaluateInt(module_, extent.value, {})) {
+        by_number[*number].push_back(&extent);
+      }
+    }
+    if (by_number.size() < 2) {
+      return;
+    }
+    auto rank = [](const auto& group) {
+      return std::pair(group.second.size(), -static_cast<int64_t>(group.second[0]->argument));
+    };
+    auto most = std::ranges::max_element(by_number, {}, rank);
+    auto odd = std::ranges::min_element(by_number, {}, rank);
+    std::vector<std::string> names;
+    for (const Extent* extent : most->second) {
+      std::string name = fmt::format("`%{}`", NameOf(*extent));
+      if (std::ranges::find(names, name) == names.end()) {
+        names.push_back(std::move(name));
+      }
+    }
+    const Extent& wrong = *odd->second.front();
+    Diagnostic& error = diagnostics_.Error(
+        DiagnosticKind::Shape, call_.args[wrong.argument].range,
+        fmt::format("dimension {} of `%{}` is {}, but `{}` of `@{}` is {} by {}", wrong.axis,
+                    NameOf(wrong), odd->first, module_.symbols[generic].name, callee_.name,
+                    most->first, fmt::join(names, " and ")));
+    error.notes.push_back(
+        {module_.tensors[params_[wrong.argument]].range, "the parameter is declared here"});
+  }
+
+  const std::string& NameOf(const Extent& extent) const {
+    return module_.tensors[call_.args[extent.argument].tensor].name;
   }
 
   /// Says which tensors there are, and for which of them a condition is why.
