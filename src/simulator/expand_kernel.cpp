@@ -32,7 +32,7 @@ class Expander {
         grain_(grain),
         sizes_{dims, RangesOf(module, kernel)},
         signals_(module, target, RanksAt(module, dims), play_.program) {
-    play_.program.machine = MachineOf(target);
+    play_.program.machine = MachineOf(kernel, target);
     for (const ShareSite& site : SharesOf(module, kernel)) {
       if (site.dispatch) {
         const auto& dispatch = std::get<Dispatch>(module.nodes[site.dispatch]);

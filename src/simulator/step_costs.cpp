@@ -62,8 +62,17 @@ SimWork WorkOfTask(const CallCost& call, int64_t iteration, int64_t t, const Tar
   return work;
 }
 
-SimMachine MachineOf(const Target& target) {
-  return {target.sms,         target.copied_bytes, target.cache_bytes, target.sm_ring_bytes,
+SimMachine MachineOf(const Kernel& kernel, const Target& target) {
+  constexpr double kLeastSlots = 2;
+  double ring = target.sm_ring_bytes;
+  if (kernel.shared_bytes > 0) {
+    ring -= static_cast<double>(target.shared_bytes - kernel.shared_bytes);
+  }
+  if (kernel.depth) {
+    ring = std::min(ring, static_cast<double>(*kernel.depth) * target.slot_bytes);
+  }
+  ring = std::max(ring, kLeastSlots * target.slot_bytes);
+  return {target.sms,         target.copied_bytes, target.cache_bytes, ring,
           target.behind_wait, target.ticket,       target.arrival,     target.link_bytes};
 }
 

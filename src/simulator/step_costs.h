@@ -23,7 +23,8 @@ struct TaskWork {
 /// Of a task whose place in a list has `size` times what the mean place has.
 TaskWork WorkOf(const CallCost& call, const Target& target, double size = 1);
 
-SimMachine MachineOf(const Target& target);
+/// With the ring that the kernel's shared memory and depth leave.
+SimMachine MachineOf(const Kernel& kernel, const Target& target);
 
 /// Task `t` of the call in one iteration.
 SimWork WorkOfTask(const CallCost& call, int64_t iteration, int64_t t, const Target& target);

@@ -37,6 +37,20 @@ TEST_CASE("tasks at a place of a list have what the place has") {
   CHECK(WorkOfTask(call, 2, 2, target).us == Approx(first.us));
 }
 
+TEST_CASE("a ring has what the kernel's shared memory and depth leave, and two slots at least") {
+  const Target& target = DefaultTarget();
+  auto ring = [&](int64_t less, std::optional<int64_t> depth) {
+    Kernel kernel;
+    kernel.shared_bytes = target.shared_bytes - less;
+    kernel.depth = depth;
+    return MachineOf(kernel, target).ring_bytes;
+  };
+  CHECK(ring(0, {}) == target.sm_ring_bytes);
+  CHECK(ring(20000, {}) == target.sm_ring_bytes - 20000);
+  CHECK(ring(20000, 3) == 3 * target.slot_bytes);
+  CHECK(ring(200000, 100) == 2 * target.slot_bytes);
+}
+
 TEST_CASE("the part of a tile's copies that no task has made before comes from memory") {
   CallCost call;
   call.tasks = call.working_tasks = 4;
