@@ -3,7 +3,7 @@
 // stream through L2 before the copies come.
 #pragma once
 
-#include "engine/roles.cuh"
+#include "engine/loader.cuh"
 
 namespace etc {
 
