@@ -54,6 +54,9 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
       for (NodeId id : choice.shares) {
         Share& share = std::get<Share>(module.nodes[id]);
         bool has_own = HasOwnThrottle(module, share);
+        if (has_own && !share.first) {
+          own.prefetch.reset();  // a case's loader does not know the next iteration's tasks
+        }
         Throttle throttle = has_own ? own : choice.throttle;
         if (has_own) {
           own.prefetch.reset();  // those behind the first do not wait as long
