@@ -148,12 +148,13 @@ void WalkRoles(RaisedModule& raised) {
         kernel.preloading.insert(site.repeats.begin(), site.repeats.end());
       }
     }
+    kernel.moves = FollowsData(kernel);
     for (NodeId id : kernel.preloading) {
-      if (const auto* repeat = std::get_if<Repeat>(&raised.module.nodes[id])) {
+      const auto* repeat = std::get_if<Repeat>(&raised.module.nodes[id]);
+      if (repeat != nullptr && !kernel.moves) {  // else nobody knows yet where shares begin
         LookAhead(raised.module, kernel, *repeat);
       }
     }
-    kernel.moves = FollowsData(kernel);
     for (auto& [id, share] : kernel.shares) {
       share.moves_others = kernel.moves && share.reads_ranges && !share.tickets;
     }
