@@ -184,18 +184,28 @@ class TextWriter {
 
   /// The throttle of a run of shares, which may have been changed by hand, and the model's reason.
   std::string ThrottleText(const Kernel& kernel, const ThrottleChoice& choice) const {
-    std::vector<std::string> throttles;
+    std::vector<std::string> here, model;
     for (NodeId share : choice.shares) {
-      std::string text = ThrottleText(report_.ThrottleOf(kernel, share));
-      if (std::find(throttles.begin(), throttles.end(), text) == throttles.end()) {
-        throttles.push_back(std::move(text));
+      here.push_back(ThrottleText(report_.ThrottleOf(kernel, share)));
+    }
+    for (const Throttle& throttle : ThrottlesOf(report_.module, choice)) {
+      model.push_back(ThrottleText(throttle));
+    }
+    return fmt::format(
+        "{}\n               {}: {}", Alternatives(here),
+        here == model ? "chosen at the least sizes" : "the model would have " + Alternatives(model),
+        choice.reason);
+  }
+
+  /// `A or B`, each once.
+  static std::string Alternatives(const std::vector<std::string>& texts) {
+    std::vector<std::string> different;
+    for (const std::string& text : texts) {
+      if (std::find(different.begin(), different.end(), text) == different.end()) {
+        different.push_back(text);
       }
     }
-    std::string model = ThrottleText(choice.throttle);
-    bool chosen = throttles == std::vector{model};
-    return fmt::format("{}\n               {}: {}", fmt::join(throttles, " or "),
-                       chosen ? "chosen at the least sizes" : "the model would have " + model,
-                       choice.reason);
+    return fmt::format("{}", fmt::join(different, " or "));
   }
 
   static std::string ThrottleText(const std::optional<Throttle>& throttle) {
@@ -205,9 +215,9 @@ class TextWriter {
     std::string text = fmt::format("at most {} on their way, {} cycles between two",
                                    throttle->in_flight, throttle->interval);
     text += throttle->ahead ? fmt::format(", {} ahead of a share", *throttle->ahead) : "";
-    text += throttle->prefetch ? fmt::format(", a prefetch each {} cycles while the ring is full",
-                                             *throttle->prefetch)
-                               : "";
+    text += throttle->prefetch
+                ? fmt::format(", a prefetch each {} cycles of waiting", *throttle->prefetch)
+                : "";
     return text;
   }
 

@@ -108,6 +108,24 @@ bool HasOwnThrottle(const Module& module, const Share& share) {
   return copies_boxes || IsComputed(module, share);
 }
 
+std::vector<Throttle> ThrottlesOf(const Module& module, const ThrottleChoice& choice) {
+  std::vector<Throttle> throttles;
+  Throttle own = choice.own;
+  for (NodeId id : choice.shares) {
+    const auto& share = std::get<Share>(module.nodes[id]);
+    if (!HasOwnThrottle(module, share)) {
+      throttles.push_back(choice.throttle);
+      continue;
+    }
+    if (!share.first) {
+      own.prefetch.reset();  // a case's loader does not know the next iteration's tasks
+    }
+    throttles.push_back(own);
+    own.prefetch.reset();  // those behind the first do not wait as long
+  }
+  return throttles;
+}
+
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
                                             const Target& target) {
   std::vector<CallCost> calls =

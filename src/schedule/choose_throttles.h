@@ -25,6 +25,9 @@ struct ThrottleChoice {
 /// Behind an event there is the event of the call itself, whose fence more slots delay.
 [[nodiscard]] bool HasOwnThrottle(const Module& module, const Share& share);
 
+/// What each share of the choice has: its own where it has one, else what they have in common.
+[[nodiscard]] std::vector<Throttle> ThrottlesOf(const Module& module, const ThrottleChoice& choice);
+
 /// One for each run of shares that streams, in program order.
 std::vector<ThrottleChoice> ChooseThrottles(const Module& module, const Kernel& kernel,
                                             const Target& target);

@@ -50,19 +50,10 @@ bool ThrottleLoader(Module& module, const ScheduleOptions& options, Diagnostics&
       continue;
     }
     for (const ThrottleChoice& choice : choices) {
-      Throttle own = choice.own;
-      for (NodeId id : choice.shares) {
-        Share& share = std::get<Share>(module.nodes[id]);
-        bool has_own = HasOwnThrottle(module, share);
-        if (has_own && !share.first) {
-          own.prefetch.reset();  // a case's loader does not know the next iteration's tasks
-        }
-        Throttle throttle = has_own ? own : choice.throttle;
-        if (has_own) {
-          own.prefetch.reset();  // those behind the first do not wait as long
-        }
-        if (!throttle.IsSame(most->throttle)) {
-          share.throttle = throttle;
+      std::vector<Throttle> throttles = ThrottlesOf(module, choice);
+      for (size_t i = 0; i < throttles.size(); ++i) {
+        if (!throttles[i].IsSame(most->throttle)) {
+          std::get<Share>(module.nodes[choice.shares[i]]).throttle = throttles[i];
         }
       }
     }
