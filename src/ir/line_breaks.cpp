@@ -11,8 +11,8 @@ namespace etc {
 namespace {
 
 /// The words that begin a clause.
-constexpr std::array kClauses = {"in",   "distinct", "monotone", "counts", "if",
-                                 "from", "or",       "via",      "when"};
+constexpr std::array kClauses = {"in",     "distinct", "monotone", "counts", "if",
+                                 "layout", "from",     "or",       "via",    "when"};
 
 bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
@@ -42,8 +42,9 @@ int Penalty(std::string_view line, size_t at, size_t depth) {
   std::string_view word = rest.substr(0, rest.find(' '));
   auto ends_with = [&](std::string_view text) { return before.ends_with(text); };
   int operand = kWithin;
-  if (line[at + 1] == '{' || (line[at + 1] == '(' && IsLetter(before.back()))) {
-    operand = 25;  // a word keeps the bracket behind it
+  if (line[at + 1] == '{' || (line[at + 1] == '(' && IsLetter(before.back())) ||
+      (line[at + 1] == '"' && depth == 0)) {
+    operand = 25;  // a word keeps the bracket or the name behind it
   } else if (ends_with(",") || ends_with("||") || (ends_with(" =") && depth == 0)) {
     operand = 0;
   } else if (std::ranges::find(kClauses, word) != kClauses.end()) {
@@ -83,7 +84,8 @@ class Brackets {
     } else if (quoted_) {
       return;
     } else if (c == '(' || c == '[' || (c == '<' && glued)) {
-      bool hangs = c == '(' && glued && line[i - 1] == '>' && (behind_list || far);
+      bool hangs = glued && ((c == '(' && line[i - 1] == '>' && (behind_list || far)) ||
+                             (c == '[' && line[i - 1] == '"' && far));
       open_.push_back({.column = i + 1, .angle = c == '<', .hangs = hangs});
     } else if (open_.empty()) {
       return;
