@@ -1,11 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "analysis/event_walk.h"
 #include "analysis/program.h"
 #include "analysis/samples.h"
+#include "ir/evaluate.h"
+#include "ir/printer.h"
 #include "verify/checks.h"
 #include "verify/event_order.h"
 #include "verify/wording.h"
@@ -70,19 +74,94 @@ class EventFlow {
                                  ? fmt::format("trigger `%{}` pushes nothing", event.name)
                                  : fmt::format("nothing waits for event `%{}`", event.name));
       } else if (!notified.contains(id)) {
-        diagnostics_
-            .Error(
-                DiagnosticKind::EventUnused, event.range,
-                event.trigger
-                    ? fmt::format("trigger `%{}` pushes tasks, but nothing arrives at it",
-                                  event.name)
-                    : fmt::format("event `%{}` is waited for, but nothing notifies it", event.name))
-            .notes.push_back(
-                {wait->second, event.trigger ? "it pushes them here" : "it is waited for here"});
+        Diagnostic& error = diagnostics_.Error(
+            DiagnosticKind::EventUnused, event.range,
+            event.trigger
+                ? fmt::format("trigger `%{}` pushes tasks, but nothing arrives at it", event.name)
+                : fmt::format("event `%{}` is waited for, but nothing notifies it", event.name));
+        error.notes.push_back(
+            {wait->second, event.trigger ? "it pushes them here" : "it is waited for here"});
+        if (!event.trigger) {
+          ProposeNotify(id, error);
+        }
         ok = false;
       }
     }
     return ok;
+  }
+
+  /// The one call of a graph that writes what a call reads which waits for the event, and that has
+  /// as many tasks as this counts, or as many as this has elements that count one each.
+  void ProposeNotify(EventId id, Diagnostic& error) const {
+    const Event& event = module_.events[id];
+    const ProgramCall* writer = nullptr;
+    std::string why;
+    for (const ProgramCall& reader : program_.calls) {
+      bool waits = std::ranges::any_of(reader.waits,
+                                       [&](const TaskEdge& edge) { return edge.ref->event == id; });
+      for (const ProgramCall& call : program_.calls) {
+        std::string tensor = waits && call.index < reader.index ? Handed(call, reader) : "";
+        if (tensor.empty() || &call == writer || !IsNotifiedByAll(event, call)) {
+          continue;
+        }
+        if (writer != nullptr) {
+          return;
+        }
+        writer = &call;
+        why = fmt::format("`@{}` writes `%{}` here, which `@{}` reads", call.device->name, tensor,
+                          reader.device->name);
+      }
+    }
+    if (writer == nullptr || program_.scheduled || !writer->notifies.empty()) {
+      return;
+    }
+    std::vector<std::string> axes;
+    for (const Axis& axis : writer->axes) {
+      axes.push_back(module_.symbols[axis.var].name);
+    }
+    std::string element = event.dims.empty() ? "" : fmt::format("[{}]", axes.front());
+    std::string notify =
+        fmt::format("notify ({}) => %{}{}", fmt::join(axes, ", "), event.name, element);
+    error.notes.push_back({writer->range, fmt::format("{}; add `{}`", why, notify)});
+    error.fix = {{writer->range.end - 1, " " + notify}};
+  }
+
+  /// A tensor that one call writes and another one reads, or nothing.
+  std::string Handed(const ProgramCall& writer, const ProgramCall& reader) const {
+    for (size_t i = 0; i < writer.args.size(); ++i) {
+      for (size_t j = 0; j < reader.args.size(); ++j) {
+        if (writer.args[i].tensor == reader.args[j].tensor &&
+            module_.tensors[writer.device->params[i]].access != Access::In &&
+            module_.tensors[reader.device->params[j]].access != Access::Out) {
+          return module_.tensors[writer.args[i].tensor].name;
+        }
+      }
+    }
+    return "";
+  }
+
+  bool IsNotifiedByAll(const Event& event, const ProgramCall& call) const {
+    if (event.dims.empty()) {
+      return IsTaskCount(event.count, call);
+    }
+    return event.dims.size() == 1 && call.axes.size() == 1 &&
+           EvaluateInt(module_, event.count, {}) == 1 && IsTaskCount(event.dims[0].extent, call);
+  }
+
+  /// Whether the count is the number of the call's tasks: both are numbers, or the text is the
+  /// same.
+  bool IsTaskCount(ExprId count, const ProgramCall& call) const {
+    auto number = EvaluateInt(module_, count, {});
+    int64_t tasks = 1;
+    for (const Axis& axis : call.axes) {
+      auto lo = axis.lo ? EvaluateInt(module_, axis.lo, {}) : 0;
+      auto hi = EvaluateInt(module_, axis.hi, {});
+      if (!number || !lo || !hi) {
+        return call.axes.size() == 1 && lo == 0 && Print(module_, axis.hi) == Print(module_, count);
+      }
+      tasks *= std::max<int64_t>(*hi - *lo, 0);
+    }
+    return number == tasks;
   }
 
   bool AtSizes(const Sizes& sizes, int64_t& budget) {
