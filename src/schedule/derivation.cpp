@@ -334,14 +334,18 @@ class Derivation {
     }
     bool tried = false;
     for (size_t i = 0; i < plan_.events.size(); ++i) {
-      std::vector<PlannedEvent> before = plan_.events;
       PlannedEvent& planned = plan_.events[i];
-      if (!IsOfAllTasks(planned) || (planned.initial && planned.initial != dependence.from) ||
+      auto joins = [&](const PlannedWait& wait) {
+        return wait.call == dependence.to && WaitsForPrevious(wait, dependence.repeats);
+      };
+      if ((!planned.initial && std::ranges::none_of(planned.waits, joins)) ||
+          !IsOfAllTasks(planned) || (planned.initial && planned.initial != dependence.from) ||
           plan_.IsCountedInSlice(planned.from) || (peers_.ForRanks() && !planned.rank)) {
         continue;
       }
+      std::vector<PlannedEvent> before = plan_.events;
       for (PlannedWait& wait : planned.waits) {
-        if (wait.call == dependence.to && WaitsForPrevious(wait, dependence.repeats)) {
+        if (joins(wait)) {
           planned.initial = dependence.from;
           wait.from_initial = true;
         }
