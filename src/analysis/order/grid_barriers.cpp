@@ -1,6 +1,7 @@
 #include "analysis/order/grid_barriers.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/sets/task_pairs.h"
 #include "analysis/sets/task_scope.h"
@@ -172,8 +173,17 @@ void GridBarriers::AddDirect() {
 /// Tasks that wait for some of the tasks of a call, which together wait for all of another.
 void GridBarriers::AddThroughOne() {
   for (size_t x = 0; x < calls_.size(); ++x) {
-    for (size_t y = 0; y < calls_.size(); ++y) {
-      if (calls_[x].repeats.size() > 1 || !grids_.InOneBlock(x, y)) {
+    if (calls_[x].repeats.size() > 1) {
+      continue;
+    }
+    std::set<size_t> two_steps_behind;
+    for (const Successor& one : behind_[x]) {
+      for (const Successor& two : behind_[one.call]) {
+        two_steps_behind.insert(two.call);
+      }
+    }
+    for (size_t y : two_steps_behind) {
+      if (!grids_.InOneBlock(x, y)) {
         continue;
       }
       if (x < y && !same_.Has(x, y) && AreAllThroughOne(x, y, Step::Same, Step::Same)) {

@@ -53,10 +53,7 @@ bool IsProduct(const Map& pairs) {
 }  // namespace
 
 HappensBefore::HappensBefore(Unknowns& unknowns, TaskSteps steps)
-    : unknowns_(unknowns),
-      calls_(unknowns.program().calls),
-      steps_(std::move(steps)),
-      reach_(calls_.size(), Reach(calls_.size())) {
+    : unknowns_(unknowns), calls_(unknowns.program().calls), steps_(std::move(steps)) {
   for (const ProgramCall& call : calls_) {
     if (call.segment == segments_.size()) {
       segments_.push_back({call.index, call.index});
@@ -181,15 +178,16 @@ const Map& HappensBefore::Between(size_t from, size_t to) {
   if (!Leads(from, to)) {
     return steps_.between[from][to];  // there is none
   }
+  Reach& reach = reach_.try_emplace(from, calls_.size()).first->second;
   while (known_[from] <= calls_[to].segment) {
     size_t segment = known_[from]++;
     if (segment != calls_[from].segment) {
-      Enter(reach_[from], from, {segments_[calls_[from].segment].begin, segments_[segment].begin},
+      Enter(reach, from, {segments_[calls_[from].segment].begin, segments_[segment].begin},
             segments_[segment], 0);
     }
-    AddItem(reach_[from], from, segments_[segment], 0);
+    AddItem(reach, from, segments_[segment], 0);
   }
-  return reach_[from].tasks[to];
+  return reach.tasks[to];
 }
 
 Map HappensBefore::WithoutThoseAlong(const std::vector<size_t>& path, Map pairs) const {

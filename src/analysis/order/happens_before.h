@@ -84,7 +84,7 @@ class HappensBefore {
   std::vector<Calls> segments_;
   TaskSteps steps_;
   std::vector<std::vector<uint64_t>> leads_;  // a bit for each call; empty: not asked yet
-  std::vector<Reach> reach_;
+  std::map<size_t, Reach> reach_;             // of the sources that somebody asked for
   std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet
   /// For each call and repeat around it.
   std::vector<std::vector<std::optional<std::vector<Spine>>>> spines_;
