@@ -53,24 +53,16 @@ ETC_DEVICE auto PrefetchLoads(int, Prefetcher<Look>& prefetcher, const Args& arg
 template <class Kernel, class Look, class Args, class... Coordinates>
 ETC_DEVICE void PrefetchLoads(long, Prefetcher<Look>&, const Args&, Coordinates...) {}
 
-/// Whether the loader's side of a kernel looks ahead while it waits: it is then made with the pause
-/// and with what it calls with a Prefetcher.
-template <class Source, class = void>
-struct LooksAhead {
-  static constexpr bool value = false;
-};
-template <class Source>
-struct LooksAhead<Source, typename Source::TakesAhead> {
-  static constexpr bool value = true;
-};
+// Nor has the loader's side of a kernel to look ahead: where it does, it is made with the pause and
+// with what it calls with a Prefetcher.
 template <class Source, class Args, class Ahead>
-ETC_DEVICE Source MakeSource(Loader& loader, const Args& args, [[maybe_unused]] int pause,
-                             [[maybe_unused]] const Ahead& ahead) {
-  if constexpr (LooksAhead<Source>::value) {
-    return Source(loader, args, pause, ahead);
-  } else {
-    return Source(loader, args);
-  }
+ETC_DEVICE auto MakeSource(int, Loader& loader, const Args& args, int pause, const Ahead& ahead)
+    -> decltype(Source(loader, args, pause, ahead)) {
+  return Source(loader, args, pause, ahead);
+}
+template <class Source, class Args, class Ahead>
+ETC_DEVICE Source MakeSource(long, Loader& loader, const Args& args, int, const Ahead&) {
+  return Source(loader, args);
 }
 
 }  // namespace etc

@@ -121,7 +121,7 @@ void RoleTasks::WriteLoads(const RaisedShare& share, const Device& device, TaskL
     out_.Line(
         share.next.empty()
             ? fmt::format("Impl_{}::Source source(loader, args);", device.name)
-            : fmt::format("auto source = MakeSource<Impl_{}::Source>(loader, args, {}, ahead);",
+            : fmt::format("auto source = MakeSource<Impl_{}::Source>(0, loader, args, {}, ahead);",
                           device.name, PauseOf(share)));
   }
   bool fetches = !share.fetched.empty();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "emit/cxx_body.h"
 #include "emit/cxx_queue.h"
@@ -93,7 +94,7 @@ class WalkWriter {
     out_.Open((share.moves_others ? guard : "") + "if (task < tasks) {");
     WriteArguments(out_, scope_, share, PartIn(share));
     if (role_ == Role::Loader && !share.next.empty()) {
-      WriteLookAhead(id, share);
+      WriteLookAhead(share);
     }
     tasks_.Write(share, device, loop);
     out_.Close();
@@ -113,12 +114,11 @@ class WalkWriter {
   }
 
   /// `ahead`, which asks L2 for what the SM's tasks copy in shares of the next iteration.
-  void WriteLookAhead(NodeId id, const RaisedShare& share) {
-    const Repeat& repeat = *RepeatOf(id);
-    std::string name = CxxName(module_, repeat.var);
+  void WriteLookAhead(const RaisedShare& share) {
+    std::string name = CxxName(module_, repeat_->var);
     out_.Open(fmt::format("const auto ahead = [&, following = {} + 1](auto& prefetcher) {{", name));
     out_.Line(fmt::format("const i64 {} = following;", name));
-    out_.Open(fmt::format("if ({} < {}) {{", name, CxxExpr(scope_, repeat.hi)));
+    out_.Open(fmt::format("if ({} < {}) {{", name, CxxExpr(scope_, repeat_->hi)));
     for (NodeId next : share.next) {
       const RaisedShare& upcoming = kernel_.shares.at(next);
       const Device& device = kernel_.devices[upcoming.device].device;
@@ -138,17 +138,6 @@ class WalkWriter {
     }
     out_.Close();
     out_.Close("};");
-  }
-
-  /// The repeat whose body has the node.
-  const Repeat* RepeatOf(NodeId id) const {
-    for (NodeId each : kernel_.preloading) {
-      const auto* repeat = std::get_if<Repeat>(&module_.nodes[each]);
-      if (repeat != nullptr && std::ranges::find(repeat->body, id) != repeat->body.end()) {
-        return repeat;
-      }
-    }
-    return nullptr;
   }
 
   /// The cases in program order, or of a queue those that are there from the start and then, task
@@ -245,7 +234,9 @@ class WalkWriter {
                  kernel_.dispatching.contains(id);
     if (walks) {
       OpenLoop(out_, arch_, CxxFor(scope_, {repeat.var, repeat.lo, repeat.hi}) + "{");
+      const Repeat* around = std::exchange(repeat_, &repeat);
       WriteNodes(repeat.body);
+      repeat_ = around;
       out_.Close();
     }
   }
@@ -256,6 +247,7 @@ class WalkWriter {
   const RaisedKernel& kernel_;
   Role role_;
   Arch arch_;
+  const Repeat* repeat_ = nullptr;  // the innermost around what is written
   // On the host one thread pushes and runs tasks, so a pushed task arrives behind its notifies
   // where a push may wait for them. What stands under `after` always does.
   bool arrives_behind_ = false;

@@ -104,8 +104,8 @@ struct Throttle {
   int64_t interval = 0;   // least clock cycles between the issues of two slots
   // The limit until the consumers have given back the share's first slot; absent: the same.
   std::optional<int64_t> ahead = {};
-  // While the ring is full, L2 is asked for another slot of the task each so many clock cycles;
-  // absent: never.
+  // While the loader waits, for the ring or for what says what it copies, L2 is asked for another
+  // slot each so many clock cycles; absent: never.
   std::optional<int64_t> prefetch = {};
   SourceRange range = {};
 

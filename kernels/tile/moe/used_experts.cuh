@@ -79,7 +79,6 @@ class UsedExperts {
 template <class Gemm, class View, class Args, class Experts = UsedExperts<Args>>
 class PlaceSource {
  public:
-  using TakesAhead = void;
   ETC_DEVICE PlaceSource(Loader& loader, const Args& args) : experts_(loader, args) {}
   template <class Ahead>
   ETC_DEVICE PlaceSource(Loader& loader, const Args& args, int pause, const Ahead& ahead)

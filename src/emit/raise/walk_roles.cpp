@@ -149,10 +149,13 @@ void WalkRoles(RaisedModule& raised) {
       }
     }
     kernel.moves = FollowsData(kernel);
-    for (NodeId id : kernel.preloading) {
-      const auto* repeat = std::get_if<Repeat>(&raised.module.nodes[id]);
-      if (repeat != nullptr && !kernel.moves) {  // else nobody knows yet where shares begin
-        LookAhead(raised.module, kernel, *repeat);
+    // Where data move shares, nobody knows yet where they begin. A launch waits for those in front
+    // of it, and for nothing else.
+    if (!kernel.moves && kernel.kernel.schedule != ScheduleKind::Kernels) {
+      for (NodeId id : kernel.preloading) {
+        if (const auto* repeat = std::get_if<Repeat>(&raised.module.nodes[id])) {
+          LookAhead(raised.module, kernel, *repeat);
+        }
       }
     }
     for (auto& [id, share] : kernel.shares) {
