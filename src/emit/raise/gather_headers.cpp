@@ -64,6 +64,12 @@ std::optional<std::string> GatherHeaders(const RaisedModule& raised, const Heade
                   [](const RaisedKernel& kernel) { return !kernel.maps.empty(); })) {
     names.push_back("arch/sm90/tensor_copy.cuh");
   }
+  if (std::any_of(raised.kernels.begin(), raised.kernels.end(), [](const RaisedKernel& kernel) {
+        return std::any_of(kernel.shares.begin(), kernel.shares.end(),
+                           [](const auto& share) { return !share.second.next.empty(); });
+      })) {
+    names.push_back("engine/prefetcher.cuh");
+  }
   if (raised.has_checks || raised.has_counted_queues) {
     names.push_back("engine/checks.cuh");
   }

@@ -60,6 +60,46 @@ TEST_CASE("every header that is missing, or defines no implementation, is report
   CHECK(diagnostics.all()[1].message == "header `more.cuh` does not define `Move`");
 }
 
+TEST_CASE("what looks ahead is there for implementations that do not include it") {
+  auto gather = [](const std::string& throttle) {
+    RaisedText text(R"(device @gemm(%w: f32[8], %y: out f32[1]) tasks (m: 1) {
+  impl sm_90a "gemm.cuh" Gemm preloaded (%w);
+  %y[0] = %w[0];
+}
+device @chosen(%w: f32[8], %used: i32[1] in 0..8, %y: out f32[1]) tasks (m: 1) {
+  impl sm_90a "gemm.cuh" Gemm preloaded (%w, %used);
+  %y[0] = %w[%used[0]];
+}
+device @pick(%x: f32[1], %used: out i32[1]) tasks (one: 1) { %used[0] = i32(%x[0]); }
+kernel @g(%w: f32[8], %c: out f32[1]) of @g static {
+  launch consumers 8 shared 225280;
+  %s = workspace f32[1] at 0;
+  %used = workspace i32[1] at 256;
+  event %picked[4] count 1 via counter at 0;
+  on sm {
+    repeat l in 0..4 {
+      share (m: 1) from 0 { run @gemm[m](%w, %s); }
+      share (one: 1) from 0 { run @pick[one](%s, %used); leave { notify %picked[l]; } }
+      share (m: 1) from 0 {
+        loader in_flight 5 interval 0)" +
+                    throttle + R"(;
+        enter { wait %picked[l]; }
+        run @chosen[m](%w, %used, %c);
+      }
+    }
+  }
+}
+)");
+    auto read = [](const std::string& name) {
+      return std::optional(name == "gemm.cuh" ? "struct Gemm;\n" : "// " + name + "\n");
+    };
+    Diagnostics diagnostics;
+    return GatherHeaders(*text.raised, read, diagnostics).value_or("");
+  };
+  CHECK(gather(" prefetch 1400").find("engine/prefetcher.cuh") != std::string::npos);
+  CHECK(gather("").find("engine/prefetcher.cuh") == std::string::npos);
+}
+
 TEST_CASE("the host has a prelude of its own and no implementations") {
   Diagnostics diagnostics;
   auto text = Gather({}, diagnostics, Arch::Host);
