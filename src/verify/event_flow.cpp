@@ -8,8 +8,9 @@
 #include "analysis/event_walk.h"
 #include "analysis/program.h"
 #include "analysis/samples.h"
+#include "analysis/shapes.h"
 #include "ir/evaluate.h"
-#include "ir/printer.h"
+#include "ir/task_count.h"
 #include "verify/checks.h"
 #include "verify/event_order.h"
 #include "verify/wording.h"
@@ -93,6 +94,9 @@ class EventFlow {
   /// The one call of a graph that writes what a call reads which waits for the event, and that has
   /// as many tasks as this counts, or as many as this has elements that count one each.
   void ProposeNotify(EventId id, Diagnostic& error) const {
+    if (program_.scheduled) {
+      return;
+    }
     const Event& event = module_.events[id];
     const ProgramCall* writer = nullptr;
     std::string why;
@@ -112,7 +116,7 @@ class EventFlow {
                           reader.device->name);
       }
     }
-    if (writer == nullptr || program_.scheduled || !writer->notifies.empty()) {
+    if (writer == nullptr || !writer->notifies.empty()) {
       return;
     }
     std::vector<std::string> axes;
@@ -148,20 +152,17 @@ class EventFlow {
            EvaluateInt(module_, event.count, {}) == 1 && IsTaskCount(event.dims[0].extent, call);
   }
 
-  /// Whether the count is the number of the call's tasks: both are numbers, or the text is the
-  /// same.
+  /// Whether the count is the number of the call's tasks: both are numbers, or one size.
   bool IsTaskCount(ExprId count, const ProgramCall& call) const {
-    auto number = EvaluateInt(module_, count, {});
-    int64_t tasks = 1;
-    for (const Axis& axis : call.axes) {
-      auto lo = axis.lo ? EvaluateInt(module_, axis.lo, {}) : 0;
-      auto hi = EvaluateInt(module_, axis.hi, {});
-      if (!number || !lo || !hi) {
-        return call.axes.size() == 1 && lo == 0 && Print(module_, axis.hi) == Print(module_, count);
-      }
-      tasks *= std::max<int64_t>(*hi - *lo, 0);
+    if (auto number = EvaluateInt(module_, count, {})) {
+      return TaskCountAt(module_, call.axes, {}, {}, *number) == number;
     }
-    return number == tasks;
+    if (call.axes.size() != 1) {
+      return false;
+    }
+    const Axis& axis = call.axes.front();
+    return (!axis.lo || EvaluateInt(module_, axis.lo, {}) == 0) &&
+           SameSize(module_, axis.hi, count);
   }
 
   bool AtSizes(const Sizes& sizes, int64_t& budget) {
