@@ -8,7 +8,8 @@ SIZE is the example's one size that matters: n, tokens or batch. Some references
 their inputs. With --tp, so many ranks share a model. With --seeds, one artifact for the host runs
 with the inputs of so many seeds, where data decide what runs; so it does with --schedule, of that
 schedule. With --strip-events, the example runs without its event clauses, on events that etc
-derives. With --prefetch, it runs as the text of its kernels for a GPU, whose loaders prefetch. Exits 0 when everything agrees.
+derives. With --prefetch, it runs as the text of its kernels for a GPU, whose loaders prefetch. Exits 0
+when everything agrees.
 """
 
 import argparse
@@ -55,33 +56,39 @@ def parse_arguments():
 
 
 def source(options, case, folder):
-    """The example, or a copy of it without events, as the configuration has it: which parameters
-    and branches a flat program has may follow from that."""
+    """The example, or a copy of it as the options ask for, as the configuration has it: which
+    parameters and branches a flat program has may follow from that."""
     is_program = options.name.endswith(BY_HAND) or options.name in OWN_PROGRAMS
     folder_of = ROOT / "tests/programs" if is_program else EXAMPLES
     if options.name in GOLDEN_PROGRAMS:
         folder_of = ROOT / "tests/golden/run"
     example = folder_of / f"{PROGRAMS.get(options.name, options.name)}.etir"
-    if not options.strip_events and not options.prefetch:
-        return example
-    stripped = folder / example.name
-    how = ["opt", "--pass=strip-events"] if options.strip_events else ["compile", "--stop-after=schedule"]
-    words = [options.etc, *how, str(example), "-o", str(stripped), *case.options]
-    if case.config:
-        words += ["--config", case.config]
-    subprocess.run(words, check=True)
+    copy = folder / example.name
+    if options.strip_events:
+        write_by(["opt", "--pass=strip-events"], options, case, example, copy)
+        if re.search(r"(?<!%)\b(event|wait|notify)\b", re.sub(r"//.*", "", copy.read_text())):
+            raise ValueError(f"{copy} still has an event")
+        return copy
     if options.prefetch:
+        write_by(["compile", "--stop-after=schedule"], options, case, example, copy)
         text, found = re.subn(
             r"(loader in_flight \d+ interval \d+( ahead \d+)?)( prefetch \d+)?;",
             rf"\1 prefetch {options.prefetch};",
-            stripped.read_text(),
+            copy.read_text(),
         )
         if not found:
-            raise ValueError(f"{stripped} has no loader")
-        stripped.write_text(text)
-    elif re.search(r"(?<!%)\b(event|wait|notify)\b", re.sub(r"//.*", "", stripped.read_text())):
-        raise ValueError(f"{stripped} still has an event")
-    return stripped
+            raise ValueError(f"{copy} has no loader")
+        copy.write_text(text)
+        return copy
+    return example
+
+
+def write_by(command, options, case, example, copy):
+    """What a command of etc makes of the example."""
+    words = [options.etc, *command, str(example), "-o", str(copy), *case.options]
+    if case.config:
+        words += ["--config", case.config]
+    subprocess.run(words, check=True)
 
 
 def program(options, case, folder):
