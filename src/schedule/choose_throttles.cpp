@@ -28,11 +28,13 @@ struct Run {
   double fetched_bytes = 0;   // of activations
   double fetched_once = 0;    // of them in one iteration
   bool flagged = false;       // whether a part of the chain is of flagged words
+  bool of_peers = false;      // whether ranks signal to each other in it
 
   void Add(const Module& module, const CallCost& call, const Target& target) {
-    flagged |= std::any_of(call.edges.begin(), call.edges.end(), [](const EdgeCost& edge) {
-      return edge.mechanism == Mechanism::FlagInData;
-    });
+    for (const EdgeCost& edge : call.edges) {
+      flagged |= edge.mechanism == Mechanism::FlagInData;
+      of_peers |= edge.mechanism != Mechanism::None && edge.of_peers;
+    }
     auto iterations = static_cast<double>(call.iterations);
     chain += iterations * SlowestEdge(call, target.chain, target.of_peer);
     hidden += iterations * SlowestEdge(call, target.hidden, target.of_peer);
@@ -57,7 +59,7 @@ struct Run {
       return std::lround(slot * target.cycles * share / 100) * 100;
     };
     const bool fetches_much = flagged && fetched_once >= target.prefetch_from;
-    if (computed_bytes > 0 && fetches_much) {
+    if (computed_bytes > 0 && fetches_much && !of_peers) {
       choice.own.prefetch = cycles(target.prefetch_share);
     }
     Throttle& throttle = choice.throttle;
