@@ -28,8 +28,8 @@ by_hand=tests/programs/qwen3_by_hand.etir
 within 1270 $by_hand check
 within 312 $by_hand compile --no-proofs --stop-after emit
 # With what it takes to derive the events.
-within 1850 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
+within 3300 ir-examples/qwen3.etir compile --no-proofs --stop-after emit
 # Of which sizes select a range.
-within 1370 ir-examples/qwen3.etir sim --dim batch=1 --dim max_pages=9 --dim num_pages=9 \
+within 2200 ir-examples/qwen3.etir sim --dim batch=1 --dim max_pages=9 --dim num_pages=9 \
   --value pos=512
 exit $failed
