@@ -90,9 +90,12 @@ class ConstantChecks {
       }
       return;
     }
+    // With a number of ranks in the place of their dimension, it may have become `false`.
+    bool is_folded = std::holds_alternative<BoolLiteral>(module_.exprs[broken]);
     Diagnostic& error =
         diagnostics_.Error(DiagnosticKind::Requirement, range,
-                           fmt::format("`{}` does not hold{}", text, Sides(broken)));
+                           is_folded ? "the requirement does not hold"
+                                     : fmt::format("`{}` does not hold{}", text, Sides(broken)));
     AddConstants(broken, error);
   }
 
@@ -157,7 +160,6 @@ class ConstantChecks {
     })};
   }
 
-  /// ": the left side is 72 and the right side is 64" for a comparison.
   /// Of parts that `&&` joins, the first that does not hold.
   ExprId BrokenPart(ExprId condition) const {
     const auto* both = std::get_if<Binary>(&module_.exprs[condition]);
@@ -167,6 +169,7 @@ class ConstantChecks {
     return BrokenPart(EvaluateBool(module_, both->left, {}) == true ? both->right : both->left);
   }
 
+  /// ": the left side is 72 and the right side is 64" for a comparison.
   std::string Sides(ExprId condition) const {
     const auto* binary = std::get_if<Binary>(&module_.exprs[condition]);
     if (binary == nullptr || binary->op == BinaryOp::Or) {

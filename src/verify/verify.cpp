@@ -112,6 +112,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -273,13 +274,25 @@ void CheckParts(const Module& module, const Module& joined, Scope scope, Diagnos
   RunInParallel(checks, diagnostics);
 }
 
+/// Where something is wrong with a mesh, and a requirement rules its number of ranks out, that one
+/// is at fault.
+void CheckMeshOfRequired(const Module& module, Diagnostics& diagnostics) {
+  Diagnostics of_mesh, of_constants;
+  CheckMesh(module, of_mesh);
+  const bool is_ruled_out = of_mesh.HasErrors() && !VerifyConstants(module, of_constants) &&
+                            std::ranges::all_of(of_constants.all(), [](const Diagnostic& each) {
+                              return each.kind == DiagnosticKind::Requirement;
+                            });
+  diagnostics.Add(is_ruled_out ? of_constants : of_mesh);
+}
+
 bool VerifyParts(const Module& module, Scope scope, Diagnostics& diagnostics) {
   size_t before = diagnostics.error_count();
   if (!module.mesh) {
     CheckParts(module, module, scope, diagnostics);
     return diagnostics.error_count() == before;
   }
-  CheckMesh(module, diagnostics);
+  CheckMeshOfRequired(module, diagnostics);
   if (diagnostics.error_count() == before) {
     ForEachMesh(module, diagnostics,
                 [&](int64_t ranks, const Module& at, const Module& joined, Diagnostics& found) {
