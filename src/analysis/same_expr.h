@@ -45,6 +45,20 @@ bool SameExpr(const Module& module, ExprId a, ExprId b, const std::map<SymbolId,
   if (const auto* load = std::get_if<Load>(&first)) {
     return same_load(*load, std::get<Load>(second));
   }
+  if (const auto* literal = std::get_if<FloatLiteral>(&first)) {
+    return literal->value == std::get<FloatLiteral>(second).value;
+  }
+  if (const auto* literal = std::get_if<BoolLiteral>(&first)) {
+    return literal->value == std::get<BoolLiteral>(second).value;
+  }
+  if (const auto* cast = std::get_if<Cast>(&first)) {
+    const auto& other = std::get<Cast>(second);
+    return cast->type == other.type && same(cast->operand, other.operand);
+  }
+  if (const auto* unary = std::get_if<Unary>(&first)) {
+    const auto& other = std::get<Unary>(second);
+    return unary->op == other.op && same(unary->operand, other.operand);
+  }
   return false;
 }
 

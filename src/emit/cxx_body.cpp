@@ -25,7 +25,20 @@ class BodyWriter {
 
   void WriteSerial(const std::vector<StmtId>& body) {
     for (StmtId id : body) {
+      WriteKept(id);
       std::visit([&](const auto& stmt) { Serial(stmt); }, module_.stmts[id]);
+    }
+  }
+
+  /// The reductions that the statement has several times.
+  void WriteKept(StmtId id) {
+    const RaisedKernel& raised = scope_.raised();
+    if (auto keeping = raised.keeping.find(id); keeping != raised.keeping.end()) {
+      for (ExprId reduce : keeping->second) {
+        out_.Line(fmt::format("const {} {} = {};", CxxType(KindOf(module_, reduce)),
+                              CxxKeptName(raised.kept_reductions.at(reduce)),
+                              CxxReduction(scope_, reduce)));
+      }
     }
   }
 

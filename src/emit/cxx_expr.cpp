@@ -73,6 +73,30 @@ class Printer {
     return own == kind ? Print(id) : fmt::format("{}({})", CxxType(kind), Print(id));
   }
 
+  /// A reduction is a lambda called on the spot, so that it stands in any expression.
+  std::string ReductionText(ExprId id, const Reduce& e) const {
+    std::string loops;
+    for (const Axis& axis : e.axes) {
+      loops += CxxFor(scope_, axis);
+    }
+    std::string body = Print(e.body);
+    std::string_view type = CxxType(KindOf(module_, e.body));
+    if (IsArg(e.op)) {
+      const Axis& axis = e.axes[0];
+      return fmt::format(
+          "[&] {{ i64 best = {}; {} top = {}<{}>(); bool any = false; {}{{ const {} value = "
+          "{}; if (!any || value {} top) {{ any = true; top = value; best = {}; }} }} return "
+          "best; }}()",
+          axis.lo ? Print(axis.lo) : "0LL", type, e.op == Reduction::ArgMax ? "Lowest" : "Highest",
+          type, loops, type, body, e.op == Reduction::ArgMax ? ">" : "<",
+          CxxName(module_, axis.var));
+    }
+    type = CxxType(KindOf(module_, id));
+    Accumulation parts = AccumulationOf(e.op, type);
+    return fmt::format("[&] {{ {} acc = {}; {}acc = {}{}{}; return acc; }}()", type, parts.start,
+                       loops, parts.before, body, parts.behind);
+  }
+
  private:
   std::string Text(ExprId, const IntLiteral& e) const { return IntText(e.value); }
   std::string Text(ExprId, const FloatLiteral& e) const { return FloatText(e.value, false); }
@@ -171,32 +195,13 @@ class Printer {
     return fmt::format("{}({})", FunctionName(e.op), args);
   }
 
-  /// A reduction is a lambda called on the spot, so that it stands in any expression.
   std::string Text(ExprId id, const Reduce& e) const {
-    auto shared = scope_.raised().shared_reductions.find(id);
-    if (shared != scope_.raised().shared_reductions.end()) {
+    const RaisedKernel& raised = scope_.raised();
+    if (auto shared = raised.shared_reductions.find(id); shared != raised.shared_reductions.end()) {
       return CxxReductionName(shared->second);
     }
-    std::string loops;
-    for (const Axis& axis : e.axes) {
-      loops += CxxFor(scope_, axis);
-    }
-    std::string body = Print(e.body);
-    std::string_view type = CxxType(KindOf(module_, e.body));
-    if (IsArg(e.op)) {
-      const Axis& axis = e.axes[0];
-      return fmt::format(
-          "[&] {{ i64 best = {}; {} top = {}<{}>(); bool any = false; {}{{ const {} value = "
-          "{}; if (!any || value {} top) {{ any = true; top = value; best = {}; }} }} return "
-          "best; }}()",
-          axis.lo ? Print(axis.lo) : "0LL", type, e.op == Reduction::ArgMax ? "Lowest" : "Highest",
-          type, loops, type, body, e.op == Reduction::ArgMax ? ">" : "<",
-          CxxName(module_, axis.var));
-    }
-    type = CxxType(KindOf(module_, id));
-    Accumulation parts = AccumulationOf(e.op, type);
-    return fmt::format("[&] {{ {} acc = {}; {}acc = {}{}{}; return acc; }}()", type, parts.start,
-                       loops, parts.before, body, parts.behind);
+    auto kept = raised.kept_reductions.find(id);
+    return kept == raised.kept_reductions.end() ? ReductionText(id, e) : CxxKeptName(kept->second);
   }
 
   const CxxScope& scope_;
@@ -295,6 +300,9 @@ std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector
   return guard.empty() ? value : fmt::format("({} ? {} : {}(0))", guard, value, CxxType(kind));
 }
 
+std::string CxxReduction(const CxxScope& scope, ExprId reduce) {
+  return Printer(scope).ReductionText(reduce, std::get<Reduce>(scope.module().exprs[reduce]));
+}
 std::string CxxExprAs(const CxxScope& scope, ValueKind kind, ExprId expr) {
   return Printer(scope).As(kind, expr);
 }

@@ -69,14 +69,17 @@ struct Accumulation {
   std::string_view behind;
 };
 Accumulation AccumulationOf(Reduction op, std::string_view type);
-/// The variable that has a shared reduction's value.
+/// The variable that has a shared reduction's value, or that of one which is computed once.
 inline std::string CxxReductionName(size_t number) { return "reduced_" + std::to_string(number); }
+inline std::string CxxKeptName(size_t number) { return "kept_" + std::to_string(number); }
 
 /// An expression of C++ type i64, float, double or bool by its value kind. Literals are `LL` or
 /// `f`, so that no arithmetic happens in 32 bits.
 std::string CxxExpr(const CxxScope& scope, ExprId expr);
 /// The same as a value of another kind, which the expression promotes to.
 std::string CxxExprAs(const CxxScope& scope, ValueKind kind, ExprId expr);
+/// A reduction, also where a variable has its value.
+std::string CxxReduction(const CxxScope& scope, ExprId reduce);
 
 /// The value of an element, as a Load of it has.
 std::string CxxElement(const CxxScope& scope, TensorId tensor, const std::vector<ExprId>& indices);

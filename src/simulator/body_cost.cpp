@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/same_reductions.h"
 #include "ir/body_visitor.h"
 #include "ir/checked.h"
 #include "ir/expr_kinds.h"
@@ -226,6 +227,18 @@ class BodyCounter : BodyVisitor {
   void AroundReduction(const Reduce& reduce, const Inside& inside) override {
     Reduced(reduce.body, inside);
   }
+  /// A statement computes a reduction once that it has several times.
+  bool Wants(const Stmt&) override {
+    seen_.clear();
+    return true;
+  }
+  bool Wants(const Reduce& reduce) override {
+    const bool is_new = std::none_of(seen_.begin(), seen_.end(), [&](const Reduce* other) {
+      return SameReductions(module_, *other, reduce);
+    });
+    seen_.push_back(&reduce);
+    return is_new;
+  }
   /// To count integers is index arithmetic.
   void Reduced(ExprId body, const Inside& inside) {
     Within([&] {
@@ -365,6 +378,7 @@ class BodyCounter : BodyVisitor {
   std::map<SymbolId, Symbols> starts_with_;  // axes: those that their lower bound varies with
   Symbols tasks_;
   std::set<TensorId> params_;
+  std::vector<const Reduce*> seen_;  // in the statement
   double times_ = 1;
   BodyCost cost_;
 };

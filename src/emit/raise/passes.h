@@ -16,6 +16,7 @@ void SizeLaunches(RaisedModule& raised);
 void PlaceSignals(RaisedModule& raised);
 void NumberSpans(RaisedModule& raised);
 void ShareBodies(RaisedModule& raised);
+void KeepReductions(RaisedModule& raised);
 void TraceData(RaisedModule& raised);
 void ChooseDivisions(RaisedModule& raised);
 void WordChecks(RaisedModule& raised);

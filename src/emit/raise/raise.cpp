@@ -36,6 +36,9 @@ const std::vector<RaisePass>& RaisePasses() {
       // Behind fold-sizes, which knows how large the locals are.
       {"share-bodies", "how the threads of a CTA run a generated body, and the barriers in it",
        ShareBodies},
+      // Behind share-bodies, whose reductions have variables already.
+      {"keep-reductions", "the reductions that a statement has several times and computes once",
+       KeepReductions},
       // Behind gather-callees only.
       {"trace-data", "the indices that depend on data, which debug checks hold against extents",
        TraceData},

@@ -302,6 +302,8 @@ struct RaisedKernel {
   std::map<NodeId, RaisedQueue> queues = {};
   int64_t most_ahead = 0;                           // of all dispatches
   std::map<ExprId, size_t> shared_reductions = {};  // their numbers
+  std::map<ExprId, size_t> kept_reductions = {};    // of those that a statement has several times,
+  std::map<StmtId, std::vector<ExprId>> keeping = {};  // and which ones are computed before it
   std::set<ExprId> chained = {};  // whose left side goes on in them: a sum in a longer one
   std::map<ExprId, Division> divisions = {};  // of `/`, `%` and the intrinsics that divide
   std::set<ExprId> open_shifts = {};          // by places that may be outside of 0 .. 63
