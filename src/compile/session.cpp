@@ -20,22 +20,32 @@ SourceFile& Session::SetSource(std::string name, std::string text) {
 }
 
 /// Each diagnostic about a text that was copied gets a note with the first calls that it was copied
-/// for.
+/// for, and with those that the texts around these were copied for.
 Diagnostics Session::WithCalls() const {
-  constexpr size_t kMostCalls = 3;
   Diagnostics noted;
   for (Diagnostic diagnostic : diagnostics_.all()) {
-    size_t calls = 0;
-    for (const Expansion& expansion : expansions_) {
-      if (diagnostic.range.IsValid() && expansion.text.Contains(diagnostic.range) &&
-          calls++ < kMostCalls) {
-        diagnostic.notes.push_back(
-            {expansion.call, fmt::format("`{}` stands for this call", expansion.callee)});
-      }
+    if (diagnostic.range.IsValid()) {
+      std::vector<Note> calls;
+      AddCalls(diagnostic.range, calls);
+      diagnostic.notes.insert(diagnostic.notes.end(), calls.begin(), calls.end());
     }
     noted.Add(std::move(diagnostic));
   }
   return noted;
+}
+
+void Session::AddCalls(SourceRange range, std::vector<Note>& calls) const {
+  constexpr size_t kMostCalls = 3;
+  for (const Expansion& expansion : expansions_) {
+    Note note{expansion.call, fmt::format("`{}` stands for this call", expansion.callee)};
+    bool is_new = std::ranges::none_of(calls, [&](const Note& other) {
+      return other.range == note.range && other.message == note.message;
+    });
+    if (expansion.text.Contains(range) && is_new && calls.size() < kMostCalls) {
+      calls.push_back(std::move(note));
+      AddCalls(expansion.call, calls);
+    }
+  }
 }
 
 ExitCode Session::Finish(ExitCode otherwise) {

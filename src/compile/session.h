@@ -48,6 +48,7 @@ class Session {
 
  private:
   Diagnostics WithCalls() const;
+  void AddCalls(SourceRange range, std::vector<Note>& calls) const;
 
   DiagnosticsFormat format_;
   Diagnostics diagnostics_;
