@@ -203,8 +203,19 @@ ExprId Parser::NamedOperand() {
   }
   Panic(DiagnosticKind::UnknownName, name.range,
         fmt::format("no function `{}` is known in expressions", name.text),
-        {KnownWords(name.text, FunctionWords())});
+        {KnownWords(name.text, KnownFunctions())});
   return Add(IntLiteral{0}, begin);
+}
+
+std::vector<std::string_view> Parser::KnownFunctions() const {
+  std::vector<std::string_view> known = FunctionWords();
+  for (const Function& function : module_->functions) {
+    if (!function.name.starts_with('_')) {  // else it is for its own file
+      known.push_back(function.name);
+    }
+  }
+  std::sort(known.begin(), known.end());
+  return known;
 }
 
 ExprId Parser::Reducing(Reduction op, uint32_t begin) {

@@ -104,7 +104,9 @@ class Parser {
       do {
         parse();
       } while (Accept(TokenKind::Comma));
-      Expect(close);
+      if (!Accept(close)) {
+        Unexpected("`,` or " + std::string(Describe(close)));
+      }
     }
   }
 
@@ -218,6 +220,8 @@ class Parser {
   ExprId Operand();
   ExprId Primary();
   ExprId NamedOperand();
+  /// Built in, and declared with `fn` so far.
+  std::vector<std::string_view> KnownFunctions() const;
   ExprId Reducing(Reduction op, uint32_t begin);
   ExprId IntrinsicCall(Intrinsic op, uint32_t begin);
   ExprId Apply(FunctionId function, uint32_t begin);
