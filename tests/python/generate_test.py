@@ -124,6 +124,8 @@ class GenerateTest(unittest.TestCase):
         part = {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5}
         np.testing.assert_allclose(rotary_frequencies({"head_dim": 8, "rope_parameters": part}), [1, 0.1, 0, 0])
         np.testing.assert_allclose(rotary_frequencies({"head_dim": 8, **part}), [1, 0.1, 0, 0])
+        neox = {"head_dim": 8, "rotary_pct": 0.5, "rotary_emb_base": 100}
+        np.testing.assert_allclose(rotary_frequencies(neox), [1, 0.1, 0, 0])
         scaling = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0,
                    "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
         frequencies = _llama3_scaled([1.0, 1e-5], scaling)

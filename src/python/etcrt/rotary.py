@@ -88,8 +88,13 @@ def _rotated(dim: int, members: Dict[str, Any]) -> int:
     return int(rotated)
 
 
+# What GPT-NeoX calls them.
+_OTHER_NAMES = {"rotary_pct": "partial_rotary_factor", "rotary_emb_base": "rope_theta"}
+
+
 def rotary_frequencies(config: Dict[str, Any]) -> List[float]:
     """The values of %inv_freq: of a model with two kinds of layers first the local, then the global."""
+    config = {**{name: config[other] for other, name in _OTHER_NAMES.items() if other in config}, **config}
     dim = _head_dim(config)
     parameters = _members(config, "rope_parameters")
     if "full_attention" in parameters:  # by the kind of a layer
