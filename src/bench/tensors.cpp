@@ -191,6 +191,9 @@ class BenchTensorMaker {
       data.shape = {std::min(data.Elements(), kBlockBytes / etc_dtype_bytes(data.dtype))};
     }
     auto value = sources_.values.find(tensor.name);
+    if (value == sources_.values.end() && !CanDraw(fill, data, diagnostics_)) {
+      return std::nullopt;
+    }
     if (value != sources_.values.end()) {
       fill.int_min = fill.int_max = value->second;
     }

@@ -40,6 +40,22 @@ RandomFill FillFor(const Instance& instance, const etc_param_info& param, int64_
   return fill;
 }
 
+bool CanDraw(const RandomFill& fill, const TensorData& tensor, Diagnostics& diagnostics) {
+  const auto span = static_cast<uint64_t>(fill.int_max) - static_cast<uint64_t>(fill.int_min);
+  const auto elements = static_cast<uint64_t>(tensor.Elements());
+  if (!fill.distinct || elements == 0 || span >= elements - 1) {
+    return true;
+  }
+  Diagnostic& error = diagnostics.Error(
+      DiagnosticKind::Data, {},
+      fmt::format(
+          "parameter `%{}` has {} elements, which must be distinct, and they have {} values "
+          "at these sizes, from {} to {}",
+          tensor.name, elements, span + 1, fill.int_min, fill.int_max));
+  error.notes.push_back({{}, "`--dim NAME=N` sets other sizes"});
+  return false;
+}
+
 bool CheckValues(const Instance& instance, const etc_param_info& param, const TensorData& tensor,
                  const std::string& origin, Diagnostics& diagnostics) {
   if (param.has_value_range == 0) {

@@ -24,6 +24,11 @@ namespace etc {
 [[nodiscard]] RandomFill FillFor(const Instance& instance, const etc_param_info& param,
                                  int64_t elements, uint64_t seed, double scale);
 
+/// Whether random elements can be distinct where they have to be. Reports [data] where a tensor has
+/// more of them than there are values.
+[[nodiscard]] bool CanDraw(const RandomFill& fill, const TensorData& tensor,
+                           Diagnostics& diagnostics);
+
 /// Holds given elements against the declared range; `origin` names where they are from. Reports
 /// [data].
 [[nodiscard]] bool CheckValues(const Instance& instance, const etc_param_info& param,

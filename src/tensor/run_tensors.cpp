@@ -92,8 +92,12 @@ class TensorMaker {
       } else if (tensor.access == ETC_OUT) {
         FillPoison(tensor);
       } else {
-        FillRandom(tensor, FillFor(launcher_.instance(), graph_.params[i], tensor.Elements(),
-                                   sources_.seed, sources_.scale));
+        const RandomFill fill = FillFor(launcher_.instance(), graph_.params[i], tensor.Elements(),
+                                        sources_.seed, sources_.scale);
+        if (!CanDraw(fill, tensor, diagnostics_)) {
+          return false;
+        }
+        FillRandom(tensor, fill);
       }
       launcher_.Bind(tensor);
     }
