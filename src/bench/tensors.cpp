@@ -270,6 +270,12 @@ void BenchTensors::Poison(BenchPlace& place) const {
 std::optional<BenchTensors> MakeBenchTensors(BenchPlace& place, const Program& program,
                                              const GraphView& graph, const BenchSources& sources,
                                              Diagnostics& diagnostics) {
+  if (!graph.mesh.empty()) {
+    diagnostics.Error(
+        DiagnosticKind::CommandLine, {},
+        fmt::format("`@{}` runs on several ranks; only graphs of one can be measured", graph.name));
+    return std::nullopt;
+  }
   return BenchTensorMaker(place, program, graph, sources, diagnostics).Run();
 }
 

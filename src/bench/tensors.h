@@ -49,7 +49,7 @@ struct BenchTensors {
 /// Makes the tensors of one graph of `program`, and only parts of them in this program's memory:
 /// the first 32 MiB of a parameter without a file are what `etc run` makes of it, and the rest
 /// repeats them. Parameters with a layout take them for packed ones. Only integers that are
-/// promised to be distinct or in order are all made here.
+/// promised to be distinct or in order are all made here. A graph of several ranks is an error.
 [[nodiscard]] std::optional<BenchTensors> MakeBenchTensors(BenchPlace& place,
                                                            const Program& program,
                                                            const GraphView& graph,

@@ -186,7 +186,8 @@ std::optional<std::vector<Decision>> DecisionsOf(const Module& open, const Sourc
                                                  Session& session) {
   std::vector<Decision> decisions;
   Module module = open;
-  bool ok = Flatten(module, options, session, &decisions);
+  bool ok = Flatten(module, options, session, &decisions) &&
+            VerifyAllButDependences(module, session.diagnostics());
   return ok ? std::optional(std::move(decisions)) : std::nullopt;
 }
 

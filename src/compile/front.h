@@ -30,7 +30,8 @@ namespace etc {
 /// The module in front of expansion, with its constants set. Null after an error.
 [[nodiscard]] std::unique_ptr<Module> LoadOpen(const SourceOptions& options, Session& session);
 
-/// What operators leave open in an open module, as it is decided. Empty after an error.
+/// What operators leave open in an open module, as it is decided. Empty after an error, in the
+/// module that they are decided for, too.
 [[nodiscard]] std::optional<std::vector<Decision>> DecisionsOf(const Module& open,
                                                                const SourceOptions& options,
                                                                Session& session);

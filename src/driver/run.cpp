@@ -160,6 +160,10 @@ class RunJob {
     if (!ranks) {
       return nullptr;
     }
+    if (!options_.devices.empty() && IsForHost(program)) {
+      Refuse("`--devices`: the program runs on the host, so its ranks have no devices");
+      return nullptr;
+    }
     if (!options_.devices.empty() && options_.devices.size() != static_cast<size_t>(*ranks)) {
       Refuse(fmt::format("`--devices` has {} for {} ranks", options_.devices.size(), *ranks));
       return nullptr;

@@ -78,6 +78,10 @@ Status ReadLaunchEnvironment(LaunchEnvironment* environment) {
   }
   ETC_RETURN_IF_BAD(ReadNumber(launcher->rank, &environment->rank));
   ETC_RETURN_IF_BAD(ReadNumber(launcher->ranks, &environment->ranks));
+  if (environment->rank >= environment->ranks) {
+    return Fail(ETC_ERROR_GROUP, launcher->rank, " is ", environment->rank, ", but ",
+                launcher->ranks, " is ", environment->ranks, ", and ranks count from 0");
+  }
   return ReadLocalRank(&environment->local_rank);
 }
 
@@ -96,7 +100,8 @@ Status ParseHostAndPort(const std::string& text, const char* name, HostAndPort* 
 
 Status ReadRendezvous(HostAndPort* at) {
   if (const char* text = Variable("ETC_RENDEZVOUS"); text != nullptr) {
-    return ParseHostAndPort(text, "ETC_RENDEZVOUS", at);
+    Status status = ParseHostAndPort(text, "ETC_RENDEZVOUS", at);
+    return status.Ok() ? status : Fail(ETC_ERROR_GROUP, status.message);
   }
   const char* host = Variable("MASTER_ADDR");
   *at = {host != nullptr ? host : kDefaultHost, kDefaultPort};

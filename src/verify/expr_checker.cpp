@@ -67,7 +67,13 @@ void ExprChecker::CheckElement(TensorId id, const std::vector<ExprId>& indices, 
 }
 
 ValueKind ExprChecker::Kind(ExprId id) {
-  return std::visit([&](const auto& expr) { return KindOf(id, expr); }, module_.exprs[id]);
+  size_t before = diagnostics_.error_count();
+  ValueKind kind =
+      std::visit([&](const auto& expr) { return KindOf(id, expr); }, module_.exprs[id]);
+  if (kind == ValueKind::Int && diagnostics_.error_count() == before) {
+    CheckOverflow(id);
+  }
+  return kind;
 }
 
 void ExprChecker::Require(ExprId id, ValueKind wanted, const std::string& what) {

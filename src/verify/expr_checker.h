@@ -55,6 +55,8 @@ class ExprChecker {
   /// A constant divisor is not 0, and a constant shift is by 0 to 63 places.
   void CheckDivisor(ExprId id, ExprId divisor);
   void CheckShift(ExprId id, ExprId places);
+  /// An int of constant operands has a value. That of a division by zero was reported.
+  void CheckOverflow(ExprId id);
   void CheckRanges(const std::vector<Axis>& axes);
   void CheckPlace(TensorId tensor, const std::vector<ExprId>& indices, SourceRange range);
   ValueKind KindOf(ExprId id, const IntLiteral&);

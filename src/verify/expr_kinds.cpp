@@ -3,6 +3,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/printer.h"
+#include "ir/walk.h"
 #include "verify/expr_checker.h"
 #include "verify/wording.h"
 
@@ -22,6 +23,19 @@ void ExprChecker::CheckShift(ExprId id, ExprId places) {
     diagnostics_.Error(
         DiagnosticKind::Operand, module_.RangeOf(id),
         fmt::format("`{}` shifts by {} places, outside of 0 .. 64", Print(module_, id), *value));
+  }
+}
+
+void ExprChecker::CheckOverflow(ExprId id) {
+  const Expr& expr = module_.exprs[id];
+  bool computes = std::holds_alternative<Unary>(expr) || std::holds_alternative<Binary>(expr) ||
+                  std::holds_alternative<Call>(expr);
+  bool constant = computes && checks_operands_;
+  VisitOperands(expr,
+                [&](ExprId operand) { constant = constant && EvaluateInt(module_, operand, {}); });
+  if (constant && !EvaluateInt(module_, id, {})) {
+    diagnostics_.Error(DiagnosticKind::Operand, module_.RangeOf(id),
+                       fmt::format("`{}` does not fit in 64 bits", Print(module_, id)));
   }
 }
 

@@ -364,6 +364,10 @@ TEST_CASE("the environment says which rank a process is") {
         "OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID");
   CHECK(read({{"RANK", "first"}, {"WORLD_SIZE", "8"}}) == "RANK is `first`, but must be a number");
   CHECK(read({{"RANK", "1"}}) == "the environment has no WORLD_SIZE");
+  CHECK(read({{"RANK", "2"}, {"WORLD_SIZE", "2"}}) ==
+        "RANK is 2, but WORLD_SIZE is 2, and ranks count from 0");
+  CHECK(read({{"RANK", "0"}, {"WORLD_SIZE", "0"}}) ==
+        "RANK is 0, but WORLD_SIZE is 0, and ranks count from 0");
 }
 
 TEST_CASE("the environment says where rank 0 listens") {
@@ -371,6 +375,7 @@ TEST_CASE("the environment says where rank 0 listens") {
     const Environment environment(variables);
     HostAndPort at;
     const Status status = ReadRendezvous(&at);
+    CHECK((status.Ok() || status.code == ETC_ERROR_GROUP));
     return status.Ok() ? at.Text() : status.message;
   };
   CHECK(read({}) == "127.0.0.1:29517");
