@@ -62,4 +62,32 @@ bool SameExpr(const Module& module, ExprId a, ExprId b, const std::map<SymbolId,
   return false;
 }
 
+/// Compares expressions that have variables of their own, whose names may differ.
+class SameWords {
+ public:
+  explicit SameWords(const Module& module) : module_(module) {}
+
+  /// Whether the bounds are the same. From then on each variable of `a` stands for that of `b`.
+  bool SameAxes(const std::vector<Axis>& a, const std::vector<Axis>& b) {
+    bool same = a.size() == b.size();
+    for (size_t i = 0; same && i < a.size(); ++i) {
+      same = Same(a[i].lo, b[i].lo) && Same(a[i].hi, b[i].hi);
+      variables_[a[i].var] = b[i].var;
+    }
+    return same;
+  }
+
+  bool Same(ExprId a, ExprId b) const {
+    return SameExpr(module_, a, b, variables_, [this](const Load& load, const Load& other) {
+      return load.tensor == other.tensor &&
+             std::equal(load.indices.begin(), load.indices.end(), other.indices.begin(),
+                        other.indices.end(), [&](ExprId x, ExprId y) { return Same(x, y); });
+    });
+  }
+
+ private:
+  const Module& module_;
+  std::map<SymbolId, SymbolId> variables_;  // of `a` to those of `b`
+};
+
 }  // namespace etc
