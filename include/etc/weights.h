@@ -89,7 +89,7 @@ ETC_API etc_status etc_weights_load(const etc_program* program, const char* grap
 ETC_API etc_status etc_weights_bytes(const etc_weights* weights, int64_t* bytes);
 /* Binds all parameters that were loaded to an instance of a graph of the same program that has
  * them, or none of them behind an error. The weights must live until the launches that use them
- * end. */
+ * end. ETC_ERROR_ARGUMENT where they were loaded for another program, rank, or number of ranks. */
 ETC_API etc_status etc_instance_bind_weights(etc_instance* instance, const etc_weights* weights);
 /* Waits for the work that may use the memory. Null is allowed. */
 ETC_API void etc_weights_free(etc_weights* weights);

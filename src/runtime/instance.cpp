@@ -300,8 +300,8 @@ Status Instance::FillMaps() {
         box.data = static_cast<const char*>(memory_.workspace()) + offset;
         break;
       case manifest::TensorMap::Place::Symmetric:
-        box.data =
-            static_cast<const char*>(symmetric_->buffers(static_cast<size_t>(*rank_))) + offset;
+        box.data = static_cast<const char*>(symmetric_->buffers(static_cast<size_t>(rank_->rank))) +
+                   offset;
         break;
     }
     block_.resize(block_.size() + kMapWords);
@@ -332,7 +332,7 @@ Status Instance::FillBlock() {
     block_.push_back(static_cast<uint64_t>(plan_->profile->Bytes()));
   }
   if (rank_) {
-    const auto rank = static_cast<size_t>(*rank_);
+    const auto rank = static_cast<size_t>(rank_->rank);
     block_.push_back(Word(symmetric_->buffers(rank)));
     block_.push_back(Word(symmetric_->begun(rank)));
     block_.push_back(Word(symmetric_->distances(rank)));
@@ -367,12 +367,12 @@ Status Instance::Launch(void* stream) {
     ETC_RETURN_IF_BAD(UpdatePlan());
   }
   if (rank_ && (symmetric_ == nullptr || !symmetric_->Fits(plan_->symmetric))) {
-    return Fail(ETC_ERROR_BIND, "rank ", *rank_, " needs symmetric memory of ",
+    return Fail(ETC_ERROR_BIND, "rank ", rank_->rank, " needs symmetric memory of ",
                 plan_->symmetric.event_counters, " counters and ", plan_->symmetric.bytes,
                 " bytes, for which the group has no room: reserve the group with these sizes");
   }
   if (rank_ && symmetric_->has_failed()) {
-    return Fail(ETC_ERROR_GROUP, "rank ", *rank_,
+    return Fail(ETC_ERROR_GROUP, "rank ", rank_->rank,
                 " cannot go on by itself behind a launch that failed: reserve the group");
   }
   bool is_capturing = false;

@@ -13,6 +13,7 @@
 #include "runtime/launches.h"
 #include "runtime/profile.h"
 #include "runtime/program.h"
+#include "runtime/rank_of.h"
 #include "runtime/replay.h"
 #include "runtime/status.h"
 #include "runtime/symmetric_memory.h"
@@ -60,6 +61,8 @@ class Instance {
 
   // Of a rank.
 
+  /// Absent: the graph has no mesh.
+  const std::optional<RankOf>& rank() const { return rank_; }
   Backend& backend() { return *backend_; }
   /// Waits for its launches on the stream, and asks for their failures.
   Status Synchronize(void* stream);
@@ -133,7 +136,7 @@ class Instance {
   PlacePairs may_overlap_;
   int32_t sms_;
 
-  std::optional<int32_t> rank_;
+  std::optional<RankOf> rank_;
   SymmetricMemory* symmetric_ = nullptr;  // of a rank, once there is some
   uint64_t launches_ = 0;                 // in this memory
   size_t launch_word_ = 0;                // of the block: the number of the launch

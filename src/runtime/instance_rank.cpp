@@ -10,7 +10,7 @@ Status Instance::CreateRank(std::shared_ptr<const Program> program, const char* 
   const manifest::Graph* found = nullptr;
   ETC_RETURN_IF_BAD(program->FindGraph(graph, &found));
   ETC_RETURN_IF_BAD(Make(std::move(program), *found, sharers, instance));
-  (*instance)->rank_ = rank;
+  (*instance)->rank_ = {rank, ranks};
   return (*instance)->SetDim(found->dims[static_cast<size_t>(found->mesh->size)].name.c_str(),
                              ranks);
 }
@@ -59,7 +59,7 @@ Status Instance::RenewRank() {
 void Instance::BindSymmetric(SymmetricMemory& memory) {
   symmetric_ = &memory;
   launches_ = 0;
-  memory_.BindEvents(memory.events(static_cast<size_t>(*rank_)), memory.event_counters());
+  memory_.BindEvents(memory.events(static_cast<size_t>(rank_->rank)), memory.event_counters());
   is_ready_ = false;
 }
 

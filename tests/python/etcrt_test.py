@@ -106,6 +106,8 @@ class ProgramTest(unittest.TestCase):
         w = np.random.default_rng(3).random((2, 8), dtype=np.float32)
         checkpoint = self.checkpoint(w=w)
         weights = [etcrt.Weights(group.program, checkpoint, rank=rank, ranks=4) for rank in range(4)]
+        with self.assertRaisesRegex(etcrt.Error, "are those of rank 1 of 4, but .* is rank 0 of 4"):
+            group.members[0].bind_weights(weights[1])
         found = [np.full(8, np.nan, dtype=np.float32) for _ in range(4)]
         for member, mine, y in zip(group.members, weights, found):
             member.bind_weights(mine)

@@ -8,16 +8,11 @@
 
 #include "runtime/layout.h"
 #include "runtime/manifest.h"
+#include "runtime/rank_of.h"
 #include "runtime/weights/checkpoint.h"
 #include "runtime/weights/convert.h"
 
 namespace etc::runtime {
-
-/// A rank of several that share a checkpoint.
-struct RankOf {
-  int64_t rank = 0;
-  int64_t ranks = 1;
-};
 
 /// Where the elements of a part of a tensor lie in it: runs of `length` neighbours, the first
 /// behind `offset` elements.

@@ -53,6 +53,10 @@ Status CheckShare(const manifest::Graph& graph, std::optional<RankOf> share) {
   return {};
 }
 
+std::string Whose(const std::optional<RankOf>& share) {
+  return share ? Cat("rank ", share->rank, " of ", share->ranks) : "a graph without a mesh";
+}
+
 /// A packed tensor is bound with the shape of its tiles.
 std::vector<int64_t> BoundShape(const ParamWeights& weights) {
   std::vector<int64_t> shape = weights.shape;
@@ -77,7 +81,7 @@ Status Weights::Load(std::shared_ptr<const Program> program, const char* graph,
       PlanWeights(*found, checkpoint, options.prefix, options.share.value_or(RankOf{}));
   ETC_RETURN_IF_BAD(CheckPlan(*found, checkpoint, plan));
   const bool is_host = program->IsHost();
-  std::unique_ptr<Weights> made(new Weights(std::move(program)));
+  std::unique_ptr<Weights> made(new Weights(std::move(program), options.share));
   std::vector<void*> memory(plan.params.size());
   const Clock::time_point begin = Clock::now();
   ETC_RETURN_IF_BAD(made->Allocate(plan, &memory));
@@ -131,6 +135,10 @@ Status Weights::Allocate(const WeightPlan& plan, std::vector<void*>* memory) {
 Status Weights::BindTo(Instance* instance) const {
   if (&instance->program() != program_.get()) {
     return Fail(ETC_ERROR_ARGUMENT, "the weights were loaded for another program");
+  }
+  if (instance->rank() != share_) {
+    return Fail(ETC_ERROR_ARGUMENT, "the weights are those of ", Whose(share_),
+                ", but the instance is ", instance->rank() ? "" : "of ", Whose(instance->rank()));
   }
   std::vector<NamedTensor> tensors;
   for (const Loaded& loaded : loaded_) {

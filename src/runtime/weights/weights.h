@@ -32,7 +32,8 @@ class Weights {
   Weights& operator=(const Weights&) = delete;
 
   int64_t Bytes() const { return bytes_; }
-  /// Binds every parameter that the instance's graph has, too.
+  /// Binds every parameter that the instance's graph has, too. Of a graph with a mesh, the instance
+  /// is that of the rank whose part was loaded.
   Status BindTo(Instance* instance) const;
 
  private:
@@ -43,11 +44,13 @@ class Weights {
     void* data = nullptr;
   };
 
-  explicit Weights(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+  Weights(std::shared_ptr<const Program> program, std::optional<RankOf> share)
+      : program_(std::move(program)), share_(share) {}
 
   Status Allocate(const WeightPlan& plan, std::vector<void*>* memory);
 
   std::shared_ptr<const Program> program_;
+  std::optional<RankOf> share_;
   std::vector<Loaded> loaded_;
   std::vector<void*> allocations_;
   int64_t bytes_ = 0;
