@@ -67,7 +67,7 @@ constexpr Feature kFeatures[] = {
      },
      nullptr},
     {"where", nullptr, [](const Kernel& kernel) { return !kernel.where.empty(); }},
-    {"launches", nullptr, [](const Kernel& kernel) { return !kernel.launches.empty(); }},
+    {"launches", nullptr, [](const Kernel& kernel) { return kernel.entry.empty(); }},
     {"repeats", nullptr, HasRepeat},
     {"repeats_of_sizes", nullptr,
      [](const Kernel& kernel) {

@@ -73,9 +73,6 @@ Status ReadRepeat(const JsonValue& value, const manifest::Graph& graph, Launch* 
 /// `times` is how often the block runs; `steps` counts the launches and iterations of the kernel.
 Status ReadLaunches(const JsonValue& block, const manifest::Graph& graph, int depth, int64_t times,
                     int64_t* steps, std::vector<Launch>* launches) {
-  if (block.kind == JsonValue::Kind::Array && block.size == 0) {
-    return Bad(block, "is empty");
-  }
   return ReadEach(block, [&](const JsonValue& value) -> Status {
     JsonObject object;
     Launch& launch = launches->emplace_back();

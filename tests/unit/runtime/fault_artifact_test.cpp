@@ -194,8 +194,6 @@ TEST_CASE("faults of manifests") {
        "which is no dim"},
       {"where of a number", With("/graphs/0/kernels/0/where/0/dim", 0), kManifest, "a string is"},
       {"where of no size", With("/graphs/0/kernels/0/where/0/max", 0), kManifest, "must be in 1.."},
-      {"no launches", With(list, json::array()), kManifest, "launches` is empty"},
-      {"an empty repeat", With(list, repeat({0, 3}, json::array())), kManifest, "is empty"},
       {"a repeat backwards", With(list, repeat({3, 0}, {step})), kManifest, "must be the first"},
       {"a repeat from -1", With(list, repeat({-1, 3}, {step})), kManifest, "must be the first"},
       {"a repeat to no dim", With(list, repeat({0, "bath"}, {step})), kManifest, "no dim of graph"},
