@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analysis/order/order.h"
+#include "analysis/ranks.h"
 #include "ir/rewrite.h"
 #include "ir/walk.h"
 #include "schedule/lower.h"
@@ -69,11 +70,24 @@ class Checks {
         Argument read = ArgumentOf(id, args);
         return read.indices.empty() && IsInput(read.tensor);
       });
-      if (IsAny(known->second)) {
-        kernel_.checks.push_back(known->second);
-      }
+      AddToKernel(known->second);
     }
     return known->second;
+  }
+
+  /// In a program of all ranks, the elements of one rank are distinct, not those of all.
+  void AddToKernel(Check check) {
+    if (check.distinct && IsOfAllRanks(module_)) {
+      Check of_each;
+      of_each.tensor = check.tensor;
+      of_each.leading = check.leading + 1;
+      of_each.distinct = true;
+      kernel_.checks.push_back(std::move(of_each));
+      check.distinct = false;
+    }
+    if (IsAny(check)) {
+      kernel_.checks.push_back(std::move(check));
+    }
   }
 
   /// What a share asks of tensors of which some are computed, where all of them are complete:
