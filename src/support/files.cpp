@@ -14,6 +14,8 @@
 #include <set>
 #include <utility>
 
+#include "support/termination.h"
+
 namespace etc {
 namespace {
 
@@ -148,6 +150,9 @@ class PendingFile {
     temporary_.clear();
     return true;
   }
+
+  /// A device or a pipe, which no file replaces.
+  bool is_direct() const { return direct_; }
 
   /// Takes back a file that Publish created.
   void Withdraw() const {
@@ -290,6 +295,12 @@ bool WriteFiles(const std::vector<OutputFile>& files, Diagnostics& diagnostics) 
     if (!pending.back().Write(diagnostics)) {
       return false;
     }
+  }
+  std::optional<WithoutEnd> at_once;
+  // What is at the other end of a pipe may take its time.
+  if (std::none_of(pending.begin(), pending.end(),
+                   [](const PendingFile& file) { return file.is_direct(); })) {
+    at_once.emplace();
   }
   for (size_t i = 0; i < pending.size(); ++i) {
     if (!pending[i].Publish(diagnostics)) {

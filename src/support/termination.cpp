@@ -94,6 +94,12 @@ class CrashList {
 };
 CrashList::Slot CrashList::slots_[16];
 
+/// Held for steps that a signal must not part.
+std::mutex& MutexOfSteps() {
+  static std::mutex* const mutex = new std::mutex;  // outlives the thread that ends the process
+  return *mutex;
+}
+
 /// What exists now, and a thread that waits for the signals which end the process: files are not to
 /// be removed from a signal handler.
 class Janitor {
@@ -164,7 +170,7 @@ class Janitor {
         *asked = true;
       }
     } while (asked != nullptr);
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_, MutexOfSteps());
     EndGroups(signal);
     for (const std::string& path : folders_) {
       Remove(path);
@@ -217,6 +223,8 @@ class Janitor {
 void EndCleanly() { Janitor::Get(); }
 
 void AtInterruptSet(std::atomic<bool>* asked) { Janitor::Get().AtInterruptSet(asked); }
+
+WithoutEnd::WithoutEnd() : lock_(MutexOfSteps()) {}
 
 void RemoveAtEnd(const std::string& folder) { Janitor::Get().AddFolder(folder); }
 

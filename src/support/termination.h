@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 
 namespace etc {
@@ -18,6 +19,16 @@ void EndCleanly();
 /// The next SIGINT sets `asked` and ends nothing; the one behind it ends the process. With null the
 /// next one does.
 void AtInterruptSet(std::atomic<bool>* asked);
+
+/// While it lives, no such signal ends the process, but waits: for steps that belong together and
+/// take no time.
+class WithoutEnd {
+ public:
+  WithoutEnd();
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
 
 /// A folder that goes with the process.
 void RemoveAtEnd(const std::string& folder);
