@@ -32,13 +32,13 @@ void RegionList::Add(const Access& access, const Set& touched) {
     }
   }
   possible = possible && (!of_any_iteration || elements == 1);
-  set = Coalesce(ProjectOut(set, Locals(set, keep)));
+  set = CoalesceQuickly(ProjectOut(set, Locals(set, keep)));
   for (AccessRegion& region : regions_) {
     if (region.tensor == access.tensor && region.write == access.write &&
         region.ahead == access.ahead && region.exact == exact && region.possible == possible &&
         region.of_any_iteration == of_any_iteration) {
       if (!IsPlainlyEqual(set, region.set) && !IsSubset(set, region.set)) {
-        region.set = Coalesce(region.set | set);
+        region.set = CoalesceQuickly(region.set | set);
       }
       return;
     }

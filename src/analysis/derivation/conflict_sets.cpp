@@ -177,7 +177,7 @@ const Set& ConflictSets::Touched(const Dependence& d, const AccessRegion& a, con
                                  const Set& base) {
   Set& touched = touched_[{a.set.get(), b.set.get(), d.repeats, d.carried}];
   if (!touched) {
-    touched = Coalesce(Join({a.set, b.set, base}));
+    touched = CoalesceQuickly(Join({a.set, b.set, base}));
   }
   return touched;
 }

@@ -138,10 +138,10 @@ Set BodyWrites::Written(TensorId memory, bool certainly) const {
 void BodyWrites::Add(TensorId memory, const Set& certain, const Set& possible) {
   bool both = certain && IsSubset(possible, certain);
   if (certain) {
-    writes_.push_back({memory, Coalesce(certain), true});
+    writes_.push_back({memory, CoalesceQuickly(certain), true});
   }
   if (!both) {
-    writes_.push_back({memory, Coalesce(possible), false});
+    writes_.push_back({memory, CoalesceQuickly(possible), false});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "analysis/sets/isl_join.h"
 #include "analysis/sets/isl_layout.h"
+#include "analysis/sets/isl_wrapping.h"
 
 namespace etc {
 namespace {
@@ -271,6 +272,11 @@ bool IsAtMostOn(const Set& where, const PwAff& a, const PwAff& b) {
 Set Coalesce(const Set& set) {
   Set joined(isl_set_coalesce(set.copy()));
   return HasGrown(joined, set) ? set : joined;
+}
+
+Set CoalesceQuickly(const Set& set) {
+  const WithoutWrapping others;
+  return Coalesce(set);
 }
 
 Map Coalesce(const Map& map) {

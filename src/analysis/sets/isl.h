@@ -127,6 +127,9 @@ bool IsAtMostOn(const Set& where, const PwAff& a, const PwAff& b);
 /// change that it makes to pieces leaves one piece less, so an equal number needs no such question.
 Set Coalesce(const Set& set);
 Map Coalesce(const Map& map);
+/// The same in a part of the time, but for pieces that only wrapping joins: for the many sets of a
+/// body that is being read.
+Set CoalesceQuickly(const Set& set);
 /// Strided pieces stay as they are.
 PwAff Coalesce(const PwAff& value);
 
