@@ -67,6 +67,9 @@ std::vector<DimRanges> RangesOf(const Module& module, const Graph& graph);
 DimRanges RangesOf(const Module& module, const std::vector<Where>& where);
 /// What the sizes of a kernel are narrowed to.
 DimRanges RangesOf(const Module& module, const Kernel& kernel);
+/// The graph that a source's one was specialised to for these sizes: where they leave the number of
+/// ranks open, that for most ranks. An absent id where there is none.
+GraphId FindGraph(const Module& module, const std::string& source_name, const DimRanges& sizes);
 
 /// False where some axis is empty at all sizes in `ranges`: a grid of no tasks.
 bool MayHaveTasks(const Module& module, const std::vector<Axis>& axes, const DimRanges& ranges);

@@ -92,6 +92,24 @@ DimRanges RangesOf(const Module& module, const Kernel& kernel) {
   return RangesOf(module, kernel.where);
 }
 
+GraphId FindGraph(const Module& module, const std::string& source_name, const DimRanges& sizes) {
+  GraphId found;
+  for (const Item& item : module.items) {
+    const auto* id = std::get_if<GraphId>(&item);
+    if (id == nullptr || SourceName(module.graphs[*id]) != source_name) {
+      continue;
+    }
+    DimRanges ranges = RangesOf(module, module.graphs[*id].where);
+    if (module.mesh && !sizes.contains(module.mesh->size)) {
+      ranges.erase(module.mesh->size);
+    }
+    if (ranges == sizes) {
+      found = *id;  // numbers of ranks ascend
+    }
+  }
+  return found;
+}
+
 bool MayHaveTasks(const Module& module, const std::vector<Axis>& axes, const DimRanges& ranges) {
   return std::none_of(axes.begin(), axes.end(), [&](const Axis& axis) {
     auto lo = axis.lo ? Bounds(module, axis.lo, {}, ranges) : Interval{0, 0};

@@ -81,14 +81,10 @@ double ChoiceCosts::Estimate(const Trial& trial, const Question& question) const
     return std::numeric_limits<double>::infinity();
   }
   Module module = trial.module;
-  DimRanges ranges = RangesOf(module, asked->where);
+  const GraphId graph = FindGraph(module, asked->graph, RangesOf(module, asked->where));
   std::erase_if(module.items, [&](const Item& item) {
     const auto* id = std::get_if<GraphId>(&item);
-    if (id == nullptr) {
-      return false;
-    }
-    const Graph& graph = module.graphs[*id];
-    return SourceName(graph) != asked->graph || RangesOf(module, graph.where) != ranges;
+    return id != nullptr && *id != graph;
   });
   ScheduleOptions options;
   options.target = &target_;

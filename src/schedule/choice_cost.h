@@ -17,8 +17,8 @@ namespace etc {
 Advise Decided(std::vector<Decision> decisions);
 
 /// Estimates options by a launch of the kernel that the question is asked in, all others decided as
-/// they are without: at the largest of the sizes that the range has, and at some 1000 of what no
-/// range says.
+/// they are without: at the largest of the sizes that the range has, with the most ranks, and at
+/// some 1000 of what no range says.
 class ChoiceCosts {
  public:
   /// `open` is the module in front of expansion, with its constants set. `others` decides what is

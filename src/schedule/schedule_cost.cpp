@@ -106,15 +106,7 @@ ScheduleCosts::ScheduleCosts(const Module& open, const Target& target, const Adv
 }
 
 GraphId ScheduleCosts::Find(const Decision& decision) const {
-  const DimRanges ranges = RangesOf(module_, decision.where);
-  for (const Item& item : module_.items) {
-    const auto* id = std::get_if<GraphId>(&item);
-    if (right_ && id != nullptr && SourceName(module_.graphs[*id]) == decision.graph &&
-        RangesOf(module_, module_.graphs[*id].where) == ranges) {
-      return *id;
-    }
-  }
-  return {};
+  return right_ ? FindGraph(module_, decision.graph, RangesOf(module_, decision.where)) : GraphId{};
 }
 
 std::vector<double> ScheduleCosts::Of(const Decision& decision) const {

@@ -22,8 +22,9 @@ class ScheduleCosts {
   /// `open` is the module in front of expansion, with its constants set.
   ScheduleCosts(const Module& open, const Target& target, const Advise& decided);
 
-  /// Microseconds at the largest sizes of the decision's range for each of its options; infinite
-  /// where the program does not lower so. That of `auto` is the one of what it becomes.
+  /// Microseconds at the largest sizes of the decision's range, and the largest number of ranks,
+  /// for each of its options; infinite where the program does not lower so. That of `auto` is the
+  /// one of what it becomes.
   [[nodiscard]] std::vector<double> Of(const Decision& decision) const;
 
   /// What becomes of an answer: of `auto` the schedule that the simulator takes.
