@@ -66,11 +66,15 @@ std::string WithoutFix(std::string text, const std::vector<Insertion>& fix) {
   return text;
 }
 
+struct FixedText {
+  std::string text;
+  std::vector<Diagnostic> made;
+};
+
 /// Makes one fix after the other until the text is right, then takes out those that it is right
 /// without: what a later one orders may have led to an earlier one. Nothing where that does not
 /// succeed.
-std::optional<std::string> Fix(std::string text, const CheckOptions& options,
-                               Diagnostics& applied) {
+std::optional<FixedText> Fix(std::string text, const CheckOptions& options) {
   std::set<std::string> tried;
   std::vector<Diagnostic> made;
   while (true) {
@@ -105,10 +109,7 @@ std::optional<std::string> Fix(std::string text, const CheckOptions& options,
       ++i;
     }
   }
-  for (const Diagnostic& fix : made) {
-    applied.Remark(fix.kind, {}, "added " + FixText(fix.fix));
-  }
-  return text;
+  return FixedText{std::move(text), std::move(made)};
 }
 
 /// What is as it was goes from standard input to standard output all the same.
@@ -139,10 +140,14 @@ ExitCode Execute(const CheckOptions& options) {
     PassOn(options, session);
     return session.Finish();
   }
-  Session fixed(options.source.diagnostics);
-  if (auto text = Fix(std::string(session.source()->text()), options, fixed.diagnostics())) {
-    (void)WriteText(options.source.file, *text, fixed.diagnostics());
-    return fixed.Finish();
+  if (auto fixed = Fix(std::string(session.source()->text()), options)) {
+    Session written(options.source.diagnostics);
+    if (WriteText(options.source.file, fixed->text, written.diagnostics())) {
+      for (const Diagnostic& fix : fixed->made) {
+        written.diagnostics().Remark(fix.kind, {}, "added " + FixText(fix.fix));
+      }
+    }
+    return written.Finish();
   }
   session.diagnostics().Warning(DiagnosticKind::Race, {},
                                 "`--fix` leaves the file as it is: no events that it knows of "

@@ -96,8 +96,10 @@ class TuneCommand {
       Show(step);
       first_ms = first_ms.value_or(step.before_ms);
       if (step.before != step.after) {
-        // Whatever ends the search later, this is kept.
-        (void)WriteText(options_.output, TuningText(*tuning), diagnostics);
+        // Whatever ends the search later, this is kept. What fails here is tried again at the end,
+        // and reported there.
+        Diagnostics unreported;
+        (void)WriteText(options_.output, TuningText(*tuning), unreported);
         // In the end what was found takes turns with what was there before.
         limit.Keep(TurnsSeconds({*first_ms, step.after_ms}, options_.launches));
       }

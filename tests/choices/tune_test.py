@@ -6,6 +6,7 @@ Ctrl-C, too.
 """
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -26,13 +27,33 @@ graph @g(%x: f32[batch, 64], %w: f32[48, 64], %v: f32[32, 48], %y: out f32[batch
   call @linear(%h, %v, %y);
 }
 """
+# The formula's option takes far longer than the other, so that there is an improvement.
+SLOW = """etir 1;
+const work: choose (1, 1000000) = 1000000;
+device @f(%x: f32[8], %y: out f32[8]) tasks (i: 8) { %y[i] = %x[i] + 0.0 * sum(k: work) %x[k % 8]; }
+graph @g(%x: f32[8], %y: out f32[8]) { call @f(%x, %y); }
+"""
 SCHEDULES = ("auto", "static", "kernels", "drain", "dynamic")
 KEPT = {"target": "h200", "function": "gate_up", "shape": {}, "range": {}, "choose": {"rows": 4}}
+
+
+def check_lost_folder(etc, folder):
+    """Where the file cannot be written any more, one message says so, however many improvements there were."""
+    source, out, compiler = Path(folder) / "slow.etir", Path(folder) / "lost" / "t.json", Path(folder) / "cxx"
+    source.write_text(SLOW)
+    out.parent.mkdir()
+    compiler.write_text(f'#!/bin/sh\nrm -rf "{out.parent}"\nexec {os.environ.get("CXX", "c++")} "$@"\n')
+    compiler.chmod(0o755)
+    run = subprocess.run([etc, "tune", source, "--device", "host", "-o", out, "--launches", "3"],
+                         capture_output=True, text=True, env=dict(os.environ, CXX=str(compiler)))
+    assert run.returncode == 1 and run.stdout == "", run
+    assert "1000000 -> 1, " in run.stderr and run.stderr.count("error: cannot write ") == 1, run.stderr
 
 
 def main():
     etc = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
+        check_lost_folder(etc, folder)
         path, out = Path(folder) / "p.etir", Path(folder) / "tuning.json"
         path.write_text(PROGRAM)
         out.write_text(json.dumps({"tuning": 1, "entries": [KEPT]}))

@@ -27,7 +27,18 @@ MESSAGES = (
      1, "file", "cannot write `out.etir`: File too large"),
     (resource.RLIMIT_FSIZE, 16, ("compile", "a.etir", "--arch", "host"), None,
      1, "file", r"cannot write `.*/etc-\w+/etc\.cpp`: File too large"),
+    (resource.RLIMIT_FSIZE, 16, ("check", "--fix", "race.etir"), None,
+     1, "file", "cannot write `race.etir`: File too large"),
 )
+RACE = """etir 1;
+device @f(%x: f32[4], %y: out f32[4]) tasks (i: 4) { %y[i] = %x[3 - i]; }
+graph @g(%x: f32[4], %y: out f32[4]) {
+  %h = buffer f32[4];
+  event %done[4] count 1;
+  call @f(%x, %h) notify (i) => %done[i];
+  call @f(%h, %y);
+}
+"""
 
 
 def check_closed_output(etc):
@@ -47,6 +58,7 @@ def main():
     for limit, value, command, stdin, code, kind, message in MESSAGES:
         with tempfile.TemporaryDirectory() as folder, open(stdin or os.devnull, "rb") as source:
             Path(folder, "a.etir").write_text(LARGE)
+            Path(folder, "race.etir").write_text(RACE)
             run = subprocess.run(
                 [etc, *command, "--diagnostics-format=json"],
                 check=False,
@@ -57,8 +69,9 @@ def main():
             )
             said = json.loads(run.stderr) if run.returncode == code else run.stderr
             left = sorted(path.name for path in Path(folder).iterdir())
-            fits = run.returncode == code and said[0]["kind"] == kind and re.fullmatch(message, said[0]["message"])
-            if not fits or left != ["a.etir"]:
+            fits = (run.returncode == code and len(said) == 1 and said[0]["kind"] == kind
+                    and re.fullmatch(message, said[0]["message"]))
+            if not fits or left != ["a.etir", "race.etir"] or Path(folder, "race.etir").read_text() != RACE:
                 sys.exit(f"{command}: etc ended with {run.returncode}, said {said} and left {left}")
 
 
