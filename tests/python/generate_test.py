@@ -105,6 +105,14 @@ class GenerateTest(unittest.TestCase):
             self.assertEqual(counter.seen, [])
         self.assertEqual(len(generate(Counter(2, False), [[2] * 400], 113, [], lambda i, token: None)[0]), 113)
 
+    def test_steps_ahead_that_cannot_be_are_refused_before_a_step(self):
+        for draws in (False, True):
+            for ahead in (-1, 0, 1.5, 65):
+                counter = Counter(2, False, draws)
+                with self.assertRaisesRegex(ValueError, f"`ahead` is from 1 to 64, and not {ahead}$"):
+                    generate(counter, [[1]], 8, [], print, ahead)
+                self.assertEqual(counter.seen, [])
+
     def test_what_cannot_be_drawn_is_refused(self):
         for settings in ({"temperature": -1}, {"temperature": 1e-6}, {"temperature": float("nan")},
                          {"top_k": -1}, {"top_p": 0}, {"top_p": 1.1}, {"min_p": -0.1}, {"min_p": 2},
@@ -169,6 +177,9 @@ class StepTest(unittest.TestCase):
                 ([Piece(0, 63, [1, 2])], "64 positions, and none for 2 tokens from 63 on"),
                 ([Piece(0, 0, [1]), Piece(0, 1, [1])], "two pieces are of one sequence"),
                 ([Piece(0, 0, [1, 1008])], "token 1008 is not from 0 to 1007"), ([Piece(0, 0, [-1])], "token -1"),
+                ([Piece(0, 0, [1.5])], "a token is a whole number, and not 1.5"),
+                ([Piece(0, 0.0, [1])], "a position is a whole number, and not 0.0"),
+                ([Piece(None, 0, [1])], "a sequence is a whole number, and not None"),
                 ([Piece(0, 0, [1] * 5), Piece(1, 0, [1] * 4)], "9 tokens in a step are more than the program's 8")):
             with self.assertRaisesRegex(ValueError, message):
                 self.decoder(True).step(pieces)

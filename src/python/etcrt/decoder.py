@@ -2,6 +2,7 @@
 
 import dataclasses
 import numbers
+import operator
 import struct
 import time
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -49,6 +50,13 @@ class Sampling:
                 ("a seed has 64 bits", -2**63 <= self.seed < 2**64)):
             if not holds:
                 raise ValueError(what)
+
+
+def _check_whole(what: str, number: Any) -> None:
+    try:
+        operator.index(number)
+    except TypeError:
+        raise ValueError(f"{what} is a whole number, and not {number!r}") from None
 
 
 class Piece(NamedTuple):
@@ -206,6 +214,7 @@ class Decoder:
         """A ValueError where one is none of the program's."""
         low, high = self.ids
         for token in tokens:
+            _check_whole("a token", token)
             if not low <= token <= high:
                 raise ValueError(f"the token {token} is not from {low} to {high}")
 
@@ -214,6 +223,8 @@ class Decoder:
         if not pieces:
             raise ValueError("a step has no piece")
         for sequence, position, tokens in pieces:
+            _check_whole("a sequence", sequence)
+            _check_whole("a position", position)
             if not 0 <= sequence < self.batch:
                 raise ValueError(f"there is no sequence {sequence}: there are {self.batch}")
             if len(tokens) == 0:

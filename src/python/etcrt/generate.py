@@ -69,8 +69,10 @@ class _Texts:
         return min((self._max_tokens - len(self.made[i]) for i in self.live), default=0)
 
 
-def _check(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int) -> None:
+def _check(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int, ahead: int) -> None:
     """Before anything runs: what of all steps is known."""
+    if ahead not in range(1, MOST_STEPS + 1):
+        raise ValueError(f"`ahead` is from 1 to {MOST_STEPS}, and not {ahead}")
     if max_tokens < 0:
         raise ValueError(f"{max_tokens} new tokens are less than none")
     if len(prompts) > decoder.batch:
@@ -90,8 +92,9 @@ def generate(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int
              ahead: int = 8) -> List[List[int]]:
     """The new tokens of each prompt, up to `max_tokens` and without what ends a text. `on_token` gets
     the number of a prompt and its next token as it comes. Where the program draws, up to `ahead`
-    steps are under way while the host looks at what those before drew; 1 for one after the other."""
-    _check(decoder, prompts, max_tokens)
+    steps are under way while the host looks at what those before drew: 1, for one after the other, to
+    64."""
+    _check(decoder, prompts, max_tokens, ahead)
     texts = _Texts(prompts, max_tokens, ends, on_token)
     stepped: List[int] = []  # the sequences of the last step
     while texts.live:
