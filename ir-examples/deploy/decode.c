@@ -61,6 +61,17 @@ static int32_t number(const char* text, int64_t least, int64_t most) {
   return (int32_t)value;
 }
 
+/* The base of the rotary embedding. */
+static double base(const char* text) {
+  char* end;
+  const double value = strtod(text, &end);
+  if (end == text || *end != '\0' || !isfinite(value) || value <= 0) {
+    fprintf(stderr, "decode: `%s` is no ROPE_THETA, a number above 0\n", text);
+    exit(1);
+  }
+  return value;
+}
+
 int main(int argc, char** argv) {
   etc_program* program;
   etc_program_info info;
@@ -73,6 +84,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "decode ARTIFACT FOLDER ROPE_THETA TOKENS ID...\n");
     return 2;
   }
+  const double theta = base(argv[3]);
   const int32_t steps = prompt + number(argv[4], 0, INT32_MAX - argc) - 1;
   check(etc_program_load(argv[1], &program));
   info.struct_size = sizeof info;
@@ -94,7 +106,7 @@ int main(int argc, char** argv) {
   void* token = bind(run, "token", ETC_I32, 1, shape);
   char* frequencies = bind(run, "inv_freq", ETC_F32, 1, shape);
   for (int64_t i = 0; i < shape[0]; ++i) {
-    const float frequency = (float)pow(atof(argv[3]), -(double)i / (double)shape[0]);
+    const float frequency = (float)pow(theta, -(double)i / (double)shape[0]);
     put(frequencies + i * 4, &frequency, 4);
   }
   char* page_table = bind(run, "page_table", ETC_I32, 2, shape);
