@@ -46,7 +46,7 @@ void NodePrinter::Print(const EventDecl& decl, SourceRange) {
   layout_.Line(fmt::format("{} {}{}{}{};", word, names_.Of(decl.event), head, via, first));
 }
 
-void NodePrinter::Print(const CallNode& call, SourceRange range) {
+void NodePrinter::Print(const CallNode& call, SourceRange) {
   std::string head =
       fmt::format("call @{}{}{}{}{}",
                   call.graph ? module_.graphs[call.graph].name : module_.devices[call.callee].name,
@@ -54,13 +54,19 @@ void NodePrinter::Print(const CallNode& call, SourceRange range) {
                   text_.Arguments(call.args, call.scalars), ScheduleText(call.schedule));
   std::vector<std::string> clauses;
   std::string line = head;
+  auto place = [&](const Edge& edge) {
+    return edge.coords.empty() ? edge.refs.front().range
+                               : module_.symbols[edge.coords.front()].range;
+  };
+  bool commented = false;  // in front of a clause: what is inside of the last comes behind the call
   for (const auto& [word, edges] : {std::pair("wait", &call.waits), {"notify", &call.notifies}}) {
     for (const Edge& edge : *edges) {
       clauses.push_back(fmt::format("{} {}", word, EdgeText(edge)));
       line += " " + clauses.back();
+      commented = commented || layout_.HasCommentBefore(place(edge).begin);
     }
   }
-  if (clauses.empty() || (layout_.Fits(line + ";") && !layout_.HasCommentBefore(range.end))) {
+  if (clauses.empty() || (layout_.Fits(line + ";") && !commented)) {
     layout_.Line(line + ";");
     return;
   }
@@ -70,8 +76,7 @@ void NodePrinter::Print(const CallNode& call, SourceRange range) {
   size_t next = 0;
   for (const auto* edges : {&call.waits, &call.notifies}) {
     for (const Edge& edge : *edges) {
-      layout_.Before(edge.coords.empty() ? edge.refs.front().range
-                                         : module_.symbols[edge.coords.front()].range);
+      layout_.Before(place(edge));
       bool last = next + 1 == clauses.size();
       layout_.Line(clauses[next++] + (last ? ";" : ""));
     }
