@@ -38,10 +38,26 @@ std::optional<TuningSource> SourceOf(const std::string& file, Diagnostics& diagn
 
 /// What an entry may say of a function.
 struct Tunable {
-  std::set<std::string> open;      // what its calls choose
-  std::set<std::string> generics;  // what tells its calls apart
-  bool is_kernel = false;          // it becomes kernels, which constants and dimensions tell apart
+  std::set<std::string> open;       // what its calls choose
+  std::set<std::string> generics;   // what tells its calls apart
+  bool is_kernel = false;           // it becomes kernels, which these tell apart
+  std::set<std::string> constants;  // of the shapes of its parameters, and the number of ranks
+  std::set<std::string> dims;
 };
+
+/// Adds what tells the kernels of a graph apart.
+void AddKernelNames(const Module& module, const Graph& graph, Tunable& tunable) {
+  const Question question = ScheduleQuestion(module, graph, {});
+  for (const auto& [name, value] : question.shape) {
+    tunable.constants.insert(name);
+  }
+  for (const auto& [name, bounds] : question.bounds) {
+    tunable.dims.insert(name);
+  }
+  if (module.mesh) {
+    tunable.constants.insert(module.symbols[module.mesh->size].name);
+  }
+}
 
 /// Of all functions of this name; nothing where the program has none.
 std::optional<Tunable> TunableIn(const Module& module, const std::string& function) {
@@ -76,6 +92,7 @@ std::optional<Tunable> TunableIn(const Module& module, const std::string& functi
         }
       }
       tunable->is_kernel = true;
+      AddKernelNames(module, graph, *tunable);
     }
   }
   return tunable;
@@ -91,6 +108,38 @@ std::set<std::string> NamesIn(const TuningEntry& entry) {
     names.insert(name);
   }
   return names;
+}
+
+/// Another program may have a graph of this name, with other constants and dimensions.
+void WarnOfNames(const TuningEntry& entry, const Tunable& tunable, const std::string& origin,
+                 Diagnostics& diagnostics) {
+  auto warn = [&](const std::string& name, std::string_view why) {
+    diagnostics.Warning(DiagnosticKind::Choice, {},
+                        fmt::format("`{}` has an entry for kernels of `@{}` by their `{}`, which "
+                                    "is {}: it never holds",
+                                    origin, entry.function, name, why));
+  };
+  for (const auto& [name, value] : entry.shape) {
+    if (!tunable.constants.contains(name)) {
+      warn(name, "no constant in the shapes of its parameters");
+    }
+  }
+  for (const auto& [name, range] : entry.range) {
+    if (!tunable.dims.contains(name)) {
+      warn(name, "no dimension");
+    }
+  }
+}
+
+/// Why an option of all kernels is none; empty where it may be one.
+std::string UnknownOption(const std::string& parameter, const std::string& option) {
+  std::vector<std::string> names;
+  for (const Option& one : OptionsOfKernels(parameter)) {
+    names.push_back(one.name);
+  }
+  return names.empty() || std::find(names.begin(), names.end(), option) != names.end()
+             ? ""
+             : fmt::format("`{}`, which is none of `{}`", option, fmt::join(names, "`, `"));
 }
 
 /// An entry may be for an operator of the library that this program does not use. One of another
@@ -112,7 +161,16 @@ bool Fits(const Tuning& tuning, const Module& module, const std::string& origin,
     if (!tunable) {
       continue;
     }
+    if (tunable->is_kernel) {
+      WarnOfNames(entry, *tunable, origin, diagnostics);
+    }
     for (const auto& [parameter, option] : entry.choose) {
+      const std::string unknown =
+          tunable->is_kernel ? UnknownOption(parameter, option) : std::string();
+      if (!unknown.empty()) {
+        refuse(fmt::format("`{}` says that `{}` of `@{}` is {}", origin, parameter, entry.function,
+                           unknown));
+      }
       if (!tunable->open.contains(parameter)) {
         refuse(fmt::format("`{}` says what `{}` of `@{}` is, which is not left open{}", origin,
                            parameter, entry.function,

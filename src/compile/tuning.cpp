@@ -157,10 +157,13 @@ bool IsNumber(const std::string& option) {
 
 /// Whether the question's range lies inside of the entry's.
 bool Holds(const TuningEntry& entry, const Question& question) {
-  return std::all_of(entry.range.begin(), entry.range.end(), [&](const auto& one) {
-    auto found = question.range.find(one.first);
-    return found != question.range.end() && one.second.lo <= found->second.lo &&
+  auto lies_inside = [&](const std::map<std::string, Interval>& of, const auto& one) {
+    auto found = of.find(one.first);
+    return found != of.end() && one.second.lo <= found->second.lo &&
            found->second.hi <= one.second.hi;
+  };
+  return std::all_of(entry.range.begin(), entry.range.end(), [&](const auto& one) {
+    return lies_inside(question.range, one) || lies_inside(question.bounds, one);
   });
 }
 

@@ -44,7 +44,7 @@ void Set(Tuning& tuning, const std::string& target, const Question& question,
          const std::string& option);
 
 /// What the tuning says. An entry is for a question where it has nothing else in its shape, and
-/// where its range holds the range of the question.
+/// where its range holds the range of the question, and all sizes of what no range narrows.
 [[nodiscard]] std::optional<Answer> Find(const Tuning& tuning,
                                          const std::vector<std::string>& targets,
                                          const Question& question, const std::string& origin);

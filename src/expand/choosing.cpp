@@ -292,12 +292,15 @@ Question Choosing::Ask(const Callee& callee, const Substitution& values, const R
     for (const Where& one : range.where) {
       dims.push_back(one.dim);
     }
+    const std::optional<Interval> ends = Bounds(module_, found->second, {}, range.ends);
     if (Mentions(module_, found->second, dims)) {
-      if (std::optional<Interval> ends = Bounds(module_, found->second, {}, range.ends)) {
+      if (ends) {
         question.range[symbol.name] = *ends;
       }
     } else if (auto value = EvaluateInt(module_, found->second, {}, range.ends)) {
       question.shape[symbol.name] = *value;
+    } else if (ends) {
+      question.bounds[symbol.name] = *ends;
     }
   }
   return question;

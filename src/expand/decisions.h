@@ -26,12 +26,13 @@ struct Option {
 /// One choice of one function, or its alternative, for the values that its other parameters have
 /// in some call, in one range of sizes. Calls that do not differ in this are decided alike.
 struct Question {
-  std::string function;                   // without `@`
-  std::string parameter;                  // or kAlternative
-  std::map<std::string, int64_t> shape;   // the generic parameters that are one integer
-  std::map<std::string, Interval> range;  // those that follow the sizes of the range
-  std::vector<Option> options;            // those that may be used
-  std::string by_formula;                 // what is taken where nobody says otherwise
+  std::string function;                         // without `@`
+  std::string parameter;                        // or kAlternative
+  std::map<std::string, int64_t> shape;         // the generic parameters that are one integer
+  std::map<std::string, Interval> range;        // those that follow the sizes of the range
+  std::vector<Option> options;                  // those that may be used
+  std::string by_formula;                       // what is taken where nobody says otherwise
+  std::map<std::string, Interval> bounds = {};  // over all sizes, of those that no range narrows
 };
 
 enum class Decider { Pin, Tuning, Library, Cost, Formula };

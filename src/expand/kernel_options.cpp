@@ -3,6 +3,7 @@
 #include "ir/evaluate.h"
 #include "ir/peers.h"
 #include "ir/printer.h"
+#include "ir/requirements.h"
 #include "ir/walk.h"
 
 namespace etc {
@@ -28,6 +29,12 @@ Question KernelQuestion(const Module& module, const Graph& graph, const DimRange
   for (const auto& [dim, range] : sizes) {
     question.range[module.symbols[dim].name] = range;
   }
+  for (SymbolId dim : DimsOf(module)) {
+    const std::optional<Interval> declared = RangeOfDim(module, dim);
+    if (declared && !sizes.contains(dim)) {
+      question.bounds[module.symbols[dim].name] = *declared;
+    }
+  }
   for (TensorId param : graph.params) {
     for (ExprId extent : module.tensors[param].shape) {
       VisitExprs(module, extent, [&](ExprId id) {
@@ -50,6 +57,21 @@ Question KernelQuestion(const Module& module, const Graph& graph, const DimRange
 
 }  // namespace
 
+std::vector<Option> OptionsOfKernels(std::string_view parameter) {
+  std::vector<Option> options;
+  if (parameter == kSchedule) {
+    for (ScheduleKind kind : kSchedules) {
+      options.push_back({std::string(Spelling(kind)), static_cast<int64_t>(kind)});
+    }
+  } else if (parameter == kLoader) {
+    options.push_back({std::string(kByRule), 0});
+    for (const Throttle& throttle : Throttles()) {
+      options.push_back({Print(throttle), static_cast<int64_t>(options.size())});
+    }
+  }
+  return options;
+}
+
 std::optional<Throttle> LoaderThrottle(const Option& option) {
   return option.value == 0 ? std::nullopt
                            : std::optional(Throttles()[static_cast<size_t>(option.value) - 1]);
@@ -64,10 +86,7 @@ Question LoaderQuestion(const Module& module, const Graph& graph, const DimRange
   Question question = KernelQuestion(module, graph, sizes);
   question.parameter = kLoader;
   question.by_formula = kByRule;
-  question.options = {{std::string(kByRule), 0}};
-  for (const Throttle& throttle : Throttles()) {
-    question.options.push_back({Print(throttle), static_cast<int64_t>(question.options.size())});
-  }
+  question.options = OptionsOfKernels(kLoader);
   return question;
 }
 
@@ -75,11 +94,10 @@ Question ScheduleQuestion(const Module& module, const Graph& graph, const DimRan
   Question question = KernelQuestion(module, graph, sizes);
   question.parameter = kSchedule;
   question.by_formula = Spelling(ScheduleKind::Auto);
-  for (ScheduleKind kind : kSchedules) {
-    if (!module.mesh || FitsMesh(kind)) {
-      question.options.push_back({std::string(Spelling(kind)), static_cast<int64_t>(kind)});
-    }
-  }
+  question.options = OptionsOfKernels(kSchedule);
+  std::erase_if(question.options, [&](const Option& option) {
+    return module.mesh && !FitsMesh(static_cast<ScheduleKind>(option.value));
+  });
   return question;
 }
 

@@ -27,6 +27,9 @@ inline bool IsOfKernel(std::string_view parameter) {
   return parameter == kLoader || parameter == kSchedule;
 }
 
+/// What a program without a mesh may have of one of these two; nothing of another name.
+std::vector<Option> OptionsOfKernels(std::string_view parameter);
+
 /// The throttle of one of a loader's options, which are as the text of a kernel has them,
 /// `in_flight 3 interval 700`; nothing of kByRule.
 std::optional<Throttle> LoaderThrottle(const Option& option);
