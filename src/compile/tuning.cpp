@@ -174,6 +174,12 @@ bool HasShape(const TuningEntry& entry, const Question& question) {
   });
 }
 
+/// Whether the entry says what the question asks.
+bool Answers(const TuningEntry& entry, const std::string& target, const Question& question) {
+  return entry.choose.contains(question.parameter) && entry.target == target &&
+         entry.function == question.function && HasShape(entry, question) && Holds(entry, question);
+}
+
 }  // namespace
 
 std::optional<Tuning> ParseTuning(std::string_view text, const std::string& origin,
@@ -214,10 +220,12 @@ void Set(Tuning& tuning, const std::string& target, const Question& question,
     return entry.target == target && entry.function == question.function &&
            entry.shape == question.shape && entry.range == question.range;
   };
+  auto answers = [&](const TuningEntry& entry) { return Answers(entry, target, question); };
   auto found = std::find_if(tuning.entries.begin(), tuning.entries.end(), same);
-  if (found == tuning.entries.end()) {
-    tuning.entries.push_back({target, question.function, question.shape, question.range, {}});
-    found = std::prev(tuning.entries.end());
+  auto first = std::find_if(tuning.entries.begin(), tuning.entries.end(), answers);
+  if (found == tuning.entries.end() || first < found) {
+    found = tuning.entries.insert(first,
+                                  {target, question.function, question.shape, question.range, {}});
   }
   found->choose[question.parameter] = option;
 }
@@ -226,11 +234,8 @@ std::optional<Answer> Find(const Tuning& tuning, const std::vector<std::string>&
                            const Question& question, const std::string& origin) {
   for (const std::string& target : targets) {
     for (const TuningEntry& entry : tuning.entries) {
-      auto choose = entry.choose.find(question.parameter);
-      if (choose != entry.choose.end() && entry.target == target &&
-          entry.function == question.function && HasShape(entry, question) &&
-          Holds(entry, question)) {
-        return Answer{choose->second, Decider::Tuning, origin};
+      if (Answers(entry, target, question)) {
+        return Answer{entry.choose.at(question.parameter), Decider::Tuning, origin};
       }
     }
   }

@@ -39,7 +39,8 @@ struct Tuning {
 /// Whose entries hold for a program from this source; what the first says goes over the second.
 [[nodiscard]] std::vector<std::string> TuningTargets(const SourceOptions& source);
 
-/// Adds what was decided, in the place of what the tuning says of the same.
+/// Adds what was decided, in the place of what the tuning says of the same, and in front of what it
+/// says of wider ranges or of more shapes.
 void Set(Tuning& tuning, const std::string& target, const Question& question,
          const std::string& option);
 

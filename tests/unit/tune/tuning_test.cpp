@@ -42,6 +42,30 @@ TEST_CASE("a later value goes over an earlier one of the same") {
   CHECK(Find(tuning, {"h200"}, Asked(1, 8), "")->option == "8");
 }
 
+TEST_CASE("what is set goes over an earlier entry for more") {
+  Tuning tuning;
+  Set(tuning, "h200", Asked(1, 16), "16");
+  Set(tuning, "h200", Asked(1, 8), "8");
+  Set(tuning, "h200", Asked(9, 16), "4");
+  CHECK(tuning.entries.size() == 3);
+  CHECK(Find(tuning, {"h200"}, Asked(1, 8), "")->option == "8");
+  CHECK(Find(tuning, {"h200"}, Asked(9, 16), "")->option == "4");
+  CHECK(Find(tuning, {"h200"}, Asked(1, 16), "")->option == "16");
+  std::swap(tuning.entries.front(), tuning.entries.back());
+  Set(tuning, "h200", Asked(1, 8), "24");
+  CHECK(Find(tuning, {"h200"}, Asked(1, 8), "")->option == "24");
+}
+
+TEST_CASE("a range of all declared sizes is for what no range narrows") {
+  Question all = Asked(1, 16);
+  std::swap(all.range, all.bounds);
+  Tuning tuning;
+  Set(tuning, "h200", Asked(1, 15), "8");
+  CHECK_FALSE(Find(tuning, {"h200"}, all, ""));
+  Set(tuning, "h200", Asked(1, 16), "16");
+  CHECK(Find(tuning, {"h200"}, all, "")->option == "16");
+}
+
 TEST_CASE("an entry is for ranges inside of its own, its shape and its target") {
   Tuning tuning;
   Set(tuning, "h200", Asked(1, 8), "16");
