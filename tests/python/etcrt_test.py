@@ -1,7 +1,6 @@
 """The package against host artifacts, which $ETC compiles: nothing needs a GPU."""
 
 import copy
-import ctypes
 import json
 import os
 import pickle
@@ -113,8 +112,12 @@ class ProgramTest(unittest.TestCase):
             member.bind_weights(mine)
             member.bind(y=y)
             member.set_sms(1)
+        for streams in ([], [None] * 3, [None] * 5):
+            for call in (group.launch, group.synchronize):
+                with self.assertRaisesRegex(ValueError, f"^{len(streams)} streams are not one for each of 4 ranks"):
+                    call(streams)
         group.launch()
-        group.synchronize()
+        group.synchronize([None] * 4)
         np.testing.assert_array_equal(found, w[[0, 0, 1, 1]])
 
     def test_launch_with_numpy(self):
@@ -197,6 +200,17 @@ class ProgramTest(unittest.TestCase):
         run.bind(a=np.zeros(8, np.float32))
         self.assertIsNone(weights())
 
+    def test_one_of_several_graphs_is_named(self):
+        program, _, _ = self.bound_to_a_pair()
+        self.assertIsNone(program.mesh("twice"))
+        for unnamed in (program.mesh, program.dims, program.params, lambda: etcrt.Runtime(program)):
+            with self.assertRaisesRegex(etcrt.Error, "the program has 2 graphs, so one must be named") as raised:
+                unnamed()
+            self.assertEqual(raised.exception.status, etcrt.Status.ARGUMENT)
+        for named in (program.mesh, lambda name: etcrt.Runtime(program, name)):
+            with self.assertRaisesRegex(ValueError, "has a NUL"):
+                named("pair\0")
+
     def test_weights_live_on_where_others_cannot_be_bound(self):
         _, run, weights = self.bound_to_a_pair()
         program = etcrt.Program(self.path / "pair.etca")
@@ -233,9 +247,13 @@ class ProgramTest(unittest.TestCase):
     def test_integers_are_not_cut(self):
         run = etcrt.Runtime(self.program)
         run.set_dim("n", np.int64(3))
-        for set_to_one in (lambda: run.set_dim("n", 2**64 + 1), lambda: run.set_sms(2**32 + 1)):
-            with self.assertRaises(ctypes.ArgumentError):
-                set_to_one()
+        for cut, message in ((lambda: run.set_dim("n", 2**64 + 1), "^dimension `n`: .* does not fit in 64 bits"),
+                             (lambda: run.set_sms(2**32 + 1), "^value: 4294967297 does not fit in 32 bits"),
+                             (lambda: run.bind_workspace(16, 2**64), "^value: .* does not fit in 64 bits")):
+            with self.assertRaisesRegex(ValueError, message):
+                cut()
+        with self.assertRaises(TypeError):
+            run.set_dim("n", 1.5)
         self.assertEqual(run.dim("n"), 3)
 
     def test_places_of_tensors_are_not_cut(self):

@@ -293,21 +293,6 @@ _FREES = ("etc_program_free", "etc_instance_free", "etc_group_free", "etc_profil
 _library: Optional[ctypes.CDLL] = None
 
 
-class _Exact:
-    """An integer argument, which is not cut."""
-
-    def __init__(self, kind: Any):
-        self._kind = kind
-
-    def from_param(self, value: Any) -> Any:
-        if isinstance(value, self._kind):
-            return value
-        return self._kind(exact(self._kind, value, "value"))
-
-
-_EXACT = {_INT32: _Exact(_INT32), _INT64: _Exact(_INT64)}
-
-
 def library() -> ctypes.CDLL:
     """The library, opened at the first call."""
     global _library
@@ -315,7 +300,7 @@ def library() -> ctypes.CDLL:
         opened = ctypes.CDLL(os.environ.get("ETCRT", "libetcrt.so.1"))
         for name, arguments in _SIGNATURES.items():
             function = getattr(opened, name)
-            function.argtypes = [_EXACT.get(argument, argument) for argument in arguments]
+            function.argtypes = arguments
             function.restype = ctypes.c_int
         for name in _FREES:
             function = getattr(opened, name)
@@ -327,7 +312,11 @@ def library() -> ctypes.CDLL:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls a function of the library; a failure is an Error."""
+    """Calls a function of the library; a failure is an Error, and an integer that would be cut a
+    ValueError."""
+    for kind, value in zip(_SIGNATURES[name], arguments):
+        if kind in (_INT32, _INT64) and not isinstance(value, kind):
+            exact(kind, value, "value")
     status = getattr(library(), name)(*arguments)
     if status != Status.OK:
         raise Error(status, library().etc_last_error().decode(errors="replace"))

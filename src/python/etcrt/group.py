@@ -83,6 +83,8 @@ class Group:
         if streams is None:
             return None
         addresses = [None if stream is None else _address(stream) for stream in streams]
+        if len(addresses) != len(self.members):
+            raise ValueError(f"{len(addresses)} streams are not one for each of {len(self.members)} ranks")
         return (ctypes.c_void_p * len(self.members))(*addresses)
 
     def launch(self, streams: Optional[Sequence[Optional[Stream]]] = None) -> None:

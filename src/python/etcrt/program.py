@@ -100,6 +100,8 @@ class Program:
     def _graph_info(self, graph: Optional[str]) -> Any:
         info = sized(GraphInfo)
         names = self.graphs()
+        if encoded(graph) is None and len(names) > 1:
+            raise Error(Status.ARGUMENT, f"the program has {len(names)} graphs, so one must be named")
         if graph is not None and graph not in names:
             raise Error(Status.NOT_FOUND, f"the program has no graph `{graph}`")
         index = 0 if graph is None else names.index(graph)

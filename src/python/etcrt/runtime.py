@@ -59,7 +59,8 @@ class Runtime:
         return self._handle.pointer
 
     def set_dim(self, name: str, value: int) -> None:
-        call("etc_instance_set_dim", self.handle, encoded(name), value)
+        number = exact(ctypes.c_int64, value, f"dimension `{name}`")
+        call("etc_instance_set_dim", self.handle, encoded(name), number)
 
     def clear_dim(self, name: str) -> None:
         call("etc_instance_clear_dim", self.handle, encoded(name))
