@@ -14,6 +14,15 @@ class Collector : BodyVisitor {
     }
     VisitBlock(device.body);
   }
+  Collector(const Module& module, const Tensor& tensor) : BodyVisitor(module) {
+    for (size_t i = 0; i < tensor.indices.size(); ++i) {
+      if (tensor.indices[i]) {
+        variables_.push_back({tensor.indices[i], {}, tensor.shape[i]});
+      }
+    }
+    VisitExpr(tensor.value_lo);
+    VisitExpr(tensor.value_hi);
+  }
 
   std::vector<ElementAccess> accesses;
 
@@ -57,6 +66,10 @@ class Collector : BodyVisitor {
 
 std::vector<ElementAccess> CollectAccesses(const Module& module, const Device& device) {
   return Collector(module, device).accesses;
+}
+
+std::vector<ElementAccess> CollectAccesses(const Module& module, const Tensor& tensor) {
+  return Collector(module, tensor).accesses;
 }
 
 }  // namespace etc

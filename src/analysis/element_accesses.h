@@ -1,4 +1,4 @@
-// The elements that a device function's body reads and writes.
+// The elements that a device function's body, or the value range of a tensor, reads and writes.
 #pragma once
 
 #include <vector>
@@ -35,5 +35,8 @@ struct ElementAccess {
 
 /// All of them, in the order of evaluation. The first variables of each are the task's coordinates.
 std::vector<ElementAccess> CollectAccesses(const Module& module, const Device& device);
+
+/// Those that the value range of a tensor's elements reads. The variables are the names of indices.
+std::vector<ElementAccess> CollectAccesses(const Module& module, const Tensor& tensor);
 
 }  // namespace etc

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/element_accesses.h"
 #include "analysis/samples.h"
@@ -182,13 +183,35 @@ class BoundsCheck {
   std::optional<Intervals> last_;
 };
 
+void AddValueRanges(const Module& module, const std::vector<TensorId>& params,
+                    std::vector<ElementAccess>& accesses) {
+  for (TensorId param : params) {
+    std::ranges::move(CollectAccesses(module, module.tensors[param]), std::back_inserter(accesses));
+  }
+}
+
+/// Each access is reported once.
+void CheckAll(const Module& module, std::vector<ElementAccess> open, const std::vector<Sizes>& at,
+              Diagnostics& diagnostics) {
+  for (const Sizes& sizes : at) {
+    BoundsCheck check(module, sizes, diagnostics);
+    std::erase_if(open, [&](const ElementAccess& access) { return check.Check(access); });
+  }
+}
+
 }  // namespace
 
 void CheckBodyBounds(const Module& module, const Device& device, Diagnostics& diagnostics) {
   std::vector<ElementAccess> open = CollectAccesses(module, device);
-  for (const Sizes& sizes : SampleSizes(module)) {
-    BoundsCheck check(module, sizes, diagnostics);
-    std::erase_if(open, [&](const ElementAccess& access) { return check.Check(access); });
+  AddValueRanges(module, device.params, open);
+  CheckAll(module, std::move(open), SampleSizes(module), diagnostics);
+}
+
+void CheckRangeBounds(const Module& module, const Graph& graph, Diagnostics& diagnostics) {
+  std::vector<ElementAccess> open;
+  AddValueRanges(module, graph.params, open);
+  if (!open.empty()) {
+    CheckAll(module, std::move(open), SampleSizes(module, graph), diagnostics);
   }
 }
 

@@ -32,6 +32,8 @@ void CheckSameOnRanks(const Module& module, const Graph& graph, Diagnostics& dia
 
 // These evaluate at chosen sizes; they need a module without errors in the groups above.
 void CheckBodyBounds(const Module& module, const Device& device, Diagnostics& diagnostics);
+/// Of what the value ranges of parameters read.
+void CheckRangeBounds(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckEventFlow(const Module& module, const Graph& graph, Diagnostics& diagnostics);
 void CheckEventFlow(const Module& module, const Kernel& kernel, Diagnostics& diagnostics);
 

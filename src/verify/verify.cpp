@@ -261,7 +261,11 @@ void CheckParts(const Module& module, const Module& joined, Scope scope, Diagnos
       }
     });
   };
-  ForEachProgram(module, check_program, [&](const Kernel& kernel) {
+  auto check_graph = [&](const Graph& graph) {
+    check_program(graph);
+    checks.push_back([&](Diagnostics& found) { CheckRangeBounds(module, graph, found); });
+  };
+  ForEachProgram(module, check_graph, [&](const Kernel& kernel) {
     check_program(kernel);
     checks.push_back([&](Diagnostics& found) { CheckRangeWaits(module, kernel, found); });
   });
