@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -38,6 +39,13 @@ std::vector<std::string> FindCompiler(std::string& message) {
   return {};
 }
 
+/// The options that follow the names of programs.
+std::vector<std::string> OptionsIn(const std::vector<std::string>& compiler) {
+  auto first = std::find_if(compiler.begin(), compiler.end(),
+                            [](const std::string& word) { return word.starts_with('-'); });
+  return {first, compiler.end()};
+}
+
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::vector<std::string> Concat(std::vector<std::string> first,
@@ -70,15 +78,16 @@ CompileOutput CompileHost(const std::string& text, const HostOptions& options) {
   flags = Concat(flags, Words(ETC_SANITIZER_FLAGS));
   flags = Concat(flags, options.extra_flags);
   // Libraries that a C++ compiler links by default are left out where nothing uses them.
-  const std::vector<std::string> link_flags = {"-shared", "-static-libgcc", "-Wl,--as-needed"};
-  output.flags = Concat(link_flags, flags);
+  const std::vector<std::string> link_flags =
+      Concat({"-shared", "-static-libgcc", "-Wl,--as-needed"}, flags);
+  output.flags = Concat(OptionsIn(compiler), link_flags);
   // Compiled and linked apart: a cache like ccache keeps objects, and passes on what also links.
   ProcessResult result =
       RunProcess(Concat(compiler, Concat(flags, {"-c", "-o", "etc.o", "etc.cpp"})), scratch.path());
   output.log = result.output;
   if (result.Succeeded()) {
-    result = RunProcess(Concat(compiler, Concat(output.flags, {"-o", "etc.so", "etc.o"})),
-                        scratch.path());
+    result =
+        RunProcess(Concat(compiler, Concat(link_flags, {"-o", "etc.so", "etc.o"})), scratch.path());
     output.log += result.output;
   }
   if (!result.Succeeded()) {

@@ -53,6 +53,18 @@ TEST_CASE("the host compiler reports an error with its line and leaves no file b
   CHECK(std::filesystem::is_empty(parent.path()));
 }
 
+TEST_CASE("options of CXX are among the flags") {
+  const char* text = "extern \"C\" int Value() { return VALUE; }\n";
+  const ScopedVariable compiler("CXX", "env c++ -DVALUE=3 -g0");
+  const CompileOutput output = CompileHost(text, {});
+  INFO(output.log);
+  REQUIRE(output.ok);
+  REQUIRE(output.flags.size() > 3);
+  CHECK(output.flags[0] == "-DVALUE=3");
+  CHECK(output.flags[1] == "-g0");
+  CHECK(output.flags[2] == "-shared");
+}
+
 TEST_CASE("extra flags reach the host compiler") {
   const char* text = "extern \"C\" int Value() { return VALUE; }\n";
   CHECK_FALSE(CompileHost(text, {}).ok);
