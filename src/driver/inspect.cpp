@@ -185,9 +185,10 @@ class Inspection {
     for (const manifest::Param& param : graph.params) {
       std::string values = ValuesText(graph, param);
       std::string layout = LayoutText(param);
-      text += fmt::format("  {:<5} %{}: {}{}{}{}\n", kAccess[param.access], param.name,
+      text += fmt::format("  {:<5} %{}: {}{}{}{}{}\n", kAccess[param.access], param.name,
                           TypeText(graph, param), layout.empty() ? "" : " layout " + layout,
-                          values.empty() ? "" : ", values " + values, SourcesText(param));
+                          values.empty() ? "" : ", values " + values, ShardText(graph, param),
+                          SourcesText(param));
     }
     for (const manifest::Kernel& kernel : graph.kernels) {
       std::string where = WhereText(graph, kernel);
@@ -298,6 +299,12 @@ class Inspection {
       }
       json["distinct"] = param.distinct;
       json["monotone"] = param.monotone;
+      if (param.shard) {
+        json["shard"] = *param.shard;
+      }
+      if (param.parts) {
+        json["shard_parts"] = ToJson(graph, *param.parts);
+      }
       if (!param.sources.empty()) {
         json["sources"] = SourcesJson(param);
       }

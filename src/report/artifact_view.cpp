@@ -220,6 +220,12 @@ std::string ValuesText(const manifest::Graph& graph, const manifest::Param& para
   return text;
 }
 
+std::string ShardText(const manifest::Graph& graph, const manifest::Param& param) {
+  std::string parts =
+      param.parts ? fmt::format(" in {} parts", runtime::ToText(*param.parts, graph.dims)) : "";
+  return param.shard ? fmt::format(", shard of axis {}{}", *param.shard, parts) : "";
+}
+
 std::string LayoutText(const manifest::Param& param) {
   return param.tile ? fmt::format("tile({}, {}{})", param.tile->rows, param.tile->columns,
                                   param.tile->swizzle ? ", swizzle" : "")

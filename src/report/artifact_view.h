@@ -51,6 +51,10 @@ struct KernelNeeds {
 /// `0..capacity`: the declared values of a parameter, both included; empty where none are declared.
 [[nodiscard]] std::string ValuesText(const manifest::Graph& graph, const manifest::Param& param);
 
+/// `, shard of axis 0` of a parameter of which each rank has a part, or `, shard of axis 0 in 2
+/// parts` where ranks share them; empty for another.
+[[nodiscard]] std::string ShardText(const manifest::Graph& graph, const manifest::Param& param);
+
 /// `tile(8, 32)` or `tile(8, 32, swizzle)`, empty for a parameter that is row-major.
 [[nodiscard]] std::string LayoutText(const manifest::Param& param);
 
