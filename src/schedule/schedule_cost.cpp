@@ -35,9 +35,8 @@ bool Lower(Module& module, const ScheduleOptions& options, Diagnostics& diagnost
     return LowerKernels(module, options, diagnostics);
   }
   return LowerStatic(module, options, diagnostics) && HoistEvents(module, options, diagnostics) &&
-         FlagInData(module, options, diagnostics) &&
-         EventsInWords(module, options, diagnostics) && JoinRows(module, options, diagnostics) &&
-         RealiseEvents(module, options, diagnostics);
+         FlagInData(module, options, diagnostics) && EventsInWords(module, options, diagnostics) &&
+         JoinRows(module, options, diagnostics) && RealiseEvents(module, options, diagnostics);
 }
 
 /// A graph in one schedule, as a kernel of a module of its own.
