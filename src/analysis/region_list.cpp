@@ -38,7 +38,7 @@ void RegionList::Add(const Access& access, const Set& touched) {
         region.ahead == access.ahead && region.exact == exact && region.possible == possible &&
         region.of_any_iteration == of_any_iteration) {
       if (!IsPlainlyEqual(set, region.set) && !IsSubset(set, region.set)) {
-        region.set = CoalesceQuickly(region.set | set);
+        region.set = Coalesce(region.set | set);
       }
       return;
     }

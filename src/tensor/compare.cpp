@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string_view>
 
 #include "runtime/hash.h"
 
@@ -102,24 +104,27 @@ std::string Summarise(const TensorData& tensor, const Bytes& bytes) {
   double sum = 0;
   double min = std::numeric_limits<double>::infinity();
   double max = -min;
-  int64_t nans = 0;
+  std::map<std::string_view, int64_t> others;  // by what they are called
+  int64_t numbers = 0;
   for (int64_t i = 0; i < tensor.Elements(); ++i) {
     double value = ElementAsDouble(tensor.dtype, bytes.data(), i);
-    if (std::isnan(value)) {
-      ++nans;
+    if (!std::isfinite(value)) {
+      ++others[std::isnan(value) ? "NaN" : value < 0 ? "-inf" : "inf"];
       continue;
     }
+    ++numbers;
     sum += value;
     min = std::min(min, value);
     max = std::max(max, value);
   }
-  int64_t numbers = tensor.Elements() - nans;
   std::string range = numbers == 0 ? "no numbers"
                                    : fmt::format("mean {:.6g}, min {:.6g}, max {:.6g}",
                                                  sum / static_cast<double>(numbers), min, max);
-  return fmt::format("%{}: {}, {}{}, checksum {}\n", tensor.name,
+  for (const auto& [name, count] : others) {
+    range += fmt::format(", {} {}", count, name);
+  }
+  return fmt::format("%{}: {}, {}, checksum {}\n", tensor.name,
                      TypeText(tensor.dtype, tensor.shape), range,
-                     nans == 0 ? "" : fmt::format(", {} NaN", nans),
                      runtime::HashText({bytes.data(), bytes.size()}).substr(0, 16));
 }
 

@@ -28,7 +28,8 @@ struct Comparison {
 /// One line for the parameter.
 [[nodiscard]] std::string Describe(const std::string& name, const Comparison& comparison);
 
-/// Shape, mean, extremes and checksum of a result, in one line.
+/// Shape, mean and extremes of what is finite, how much is not, and the checksum of a result, in
+/// one line.
 [[nodiscard]] std::string Summarise(const TensorData& tensor, const Bytes& bytes);
 
 }  // namespace etc

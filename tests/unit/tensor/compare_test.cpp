@@ -80,12 +80,14 @@ TEST_CASE("a line for each tensor") {
         "sides): FAILED\n");
 }
 
-TEST_CASE("a summary names shape, extremes and NaNs") {
+TEST_CASE("a summary names shape, extremes and what is not finite") {
   TensorData tensor{"y", ETC_OUT, ETC_F32, {1, 3}, {}};
   std::string text = Summarise(tensor, BytesOf<float>({1, NAN, 3}));
   CHECK(text.starts_with("%y: f32[1x3], mean 2, min 1, max 3, 1 NaN, checksum "));
   CHECK(Summarise(tensor, BytesOf<float>({NAN, NAN, NAN}))
             .starts_with("%y: f32[1x3], no numbers, 3 NaN, checksum "));
+  CHECK(Summarise(tensor, BytesOf<float>({-INFINITY, INFINITY, 3}))
+            .starts_with("%y: f32[1x3], mean 3, min 3, max 3, 1 -inf, 1 inf, checksum "));
 }
 
 }  // namespace
