@@ -17,17 +17,24 @@
 namespace etc {
 namespace {
 
-/// The kernel on a rank of one of so many hosts. Nothing where the routing does not fit, which it
-/// says.
+/// The kernel on a rank of one of so many hosts. Nothing where it has too many tasks, or where the
+/// routing does not fit, which it says.
 std::optional<SimulatedKernel> Played(const ScheduledProgram& program, KernelId id, Env sizes,
-                                      const Target& one_host, int64_t hosts,
-                                      std::string* mismatch) {
+                                      const Target& one_host, int64_t hosts, std::string* mismatch,
+                                      Diagnostics& diagnostics) {
   const Module& module = *program.module;
   const Kernel& kernel = module.kernels[id];
   const int64_t ranks = RanksAt(module, sizes);
   const Target target = hosts == 1 ? one_host : OverHosts(one_host, hosts, ranks);
   SimulatedKernel played{id, std::move(sizes), {}, {}};
   played.calls = CountCalls(module, kernel, played.sizes, target, program.values, Edges::Scheduled);
+  if (double tasks = TasksOf(played.calls); tasks > kMostPlayedTasks) {
+    diagnostics.Error(DiagnosticKind::CommandLine, {},
+                      fmt::format("kernel `@{}` has {:.4g} tasks at these sizes, and `etc sim` "
+                                  "plays {:.0f} at most",
+                                  kernel.name, tasks, kMostPlayedTasks));
+    return std::nullopt;
+  }
   if (program.routing) {
     played.routing =
         CostOfRouting(module, kernel, played.calls, played.sizes, *program.routing, mismatch);
@@ -75,9 +82,12 @@ ExitCode Execute(const SimOptions& options) {
                       ranks, ranks == 1 ? "" : "s"));
       return session.Finish();
     }
-    auto played = Played(*program, id, std::move(kernel_sizes), one_host, options.hosts, &mismatch);
+    auto played = Played(*program, id, std::move(kernel_sizes), one_host, options.hosts, &mismatch,
+                         session.diagnostics());
     if (!played) {
-      ReportMismatch(options, mismatch, session);
+      if (!mismatch.empty()) {
+        ReportMismatch(options, mismatch, session);
+      }
       return session.Finish();
     }
     if (played->simulation.run.stuck) {

@@ -184,8 +184,11 @@ class Expander {
   void SetWaits(const PreparedShare& prepared, size_t begin) {
     SetElements(prepared, prepared.waits, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
-                  AddOnce(task.waits, signals_.Awaited(event, element));
+                  Add(task.waits, signals_.Awaited(event, element));
                 });
+    for (size_t i = begin; i < play_.program.tasks.size(); ++i) {
+      KeepOnce(play_.program.tasks[i].waits);
+    }
   }
 
   /// What it notifies, and what an SM notifies when it leaves: its last task, for all of them. Of
@@ -193,7 +196,7 @@ class Expander {
   void SetNotifies(const PreparedShare& prepared, size_t begin) {
     SetElements(prepared, prepared.notifies, begin,
                 [&](SimTask& task, EventId event, int64_t element) {
-                  AddOnce(task.notifies, signals_.Notified(event, element));
+                  Add(task.notifies, signals_.Notified(event, element));
                 });
     std::vector<SimTask>& tasks = play_.program.tasks;
     auto sms = static_cast<size_t>(target_.sms);
@@ -201,9 +204,12 @@ class Expander {
     prepared.leave_notifies.Visit(slots_, [&](EventId event, int64_t element) {
       uint32_t signal = signals_.Notified(event, element);
       for (size_t i = last; i < tasks.size(); ++i) {
-        AddOnce(tasks[i].notifies, signal);
+        Add(tasks[i].notifies, signal);
       }
     });
+    for (size_t i = begin; i < tasks.size(); ++i) {
+      KeepOnce(tasks[i].notifies);
+    }
   }
 
   /// Where the tasks arrive, and which elements push them: each those of some that follow each

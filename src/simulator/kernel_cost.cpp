@@ -1,6 +1,7 @@
 #include "simulator/kernel_cost.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "simulator/simulate.h"
 #include "simulator/step_costs.h"
@@ -28,6 +29,10 @@ KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, c
                   const std::map<std::string, int64_t>& elements, Edges edges) {
   KernelCost cost;
   cost.calls = CountCalls(module, kernel, dims, target, elements, edges);
+  if (!DispatchesOf(module, kernel).empty() && TasksOf(cost.calls) > kMostPlayedTasks) {
+    cost.times[Limit::Tasks] = std::numeric_limits<double>::infinity();
+    return cost;
+  }
   FindSpills(target, cost.calls);
   Simulation simulation = Simulate(module, kernel, dims, target, cost.calls, edges, Grain::Shares);
   cost.times[Limit::Signals] = simulation.launch_us;

@@ -21,7 +21,7 @@ struct KernelCost {
 
 /// What the target makes of the kernel at these sizes; `dims` has every dimension. Each element of
 /// an integer parameter counts as the value that `elements` has for its name, else as the largest
-/// that it may be.
+/// that it may be. A kernel that draws more than kMostPlayedTasks tasks takes for ever.
 KernelCost CostOf(const Module& module, const Kernel& kernel, const Env& dims, const Target& target,
                   const std::map<std::string, int64_t>& elements = {},
                   Edges edges = Edges::Scheduled);

@@ -146,6 +146,8 @@ class Player {
       Unblock(sm);
     }
     sm.phase = Phase::Waiting;
+    sm.waited = 0;
+    sm.waited_until = step.launched ? std::max(now_, sm.cta_from) : now_;
     SetWait(sm);
   }
 
@@ -165,25 +167,19 @@ class Player {
     }
   }
 
+  /// Looks at the waits that were not over before.
   void SetWait(Sm& sm) {
-    uint32_t id = sm.tasks[sm.run_at];
-    SimTimes& times = run_.tasks[id];
-    double ready = times.arrived;
-    if (program_.steps[program_.tasks[id].step].launched) {
-      ready = std::max(ready, sm.cta_from);
-    }
-    for (uint32_t wait : program_.tasks[id].waits) {
-      const SignalState& signal = signals_[wait];
-      if (signal.at > ready) {
-        ready = signal.at;
+    SimTimes& times = run_.tasks[sm.tasks[sm.run_at]];
+    const std::vector<uint32_t>& waits = TaskAt(sm, sm.run_at).waits;
+    for (; sm.waited < waits.size() && signals_[waits[sm.waited]].at != kNever; ++sm.waited) {
+      const SignalState& signal = signals_[waits[sm.waited]];
+      if (signal.at > sm.waited_until) {
+        sm.waited_until = signal.at;
         times.after = signal.last;
       }
-      if (signal.at == kNever) {
-        break;
-      }
     }
-    times.ready = ready;
-    sm.until = ready;
+    times.ready = sm.waited == waits.size() ? sm.waited_until : kNever;
+    sm.until = times.ready;
   }
 
   /// The same behind the work.

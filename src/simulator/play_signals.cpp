@@ -10,6 +10,17 @@ void AddOnce(std::vector<uint32_t>& signals, uint32_t signal) {
   }
 }
 
+void Add(std::vector<uint32_t>& signals, uint32_t signal) {
+  if (signal != kNoSignal && (signals.empty() || signals.back() != signal)) {
+    signals.push_back(signal);
+  }
+}
+
+void KeepOnce(std::vector<uint32_t>& signals) {
+  std::sort(signals.begin(), signals.end());
+  signals.erase(std::unique(signals.begin(), signals.end()), signals.end());
+}
+
 uint32_t PlaySignals::New(double latency) {
   program_.signals.push_back({latency});
   return static_cast<uint32_t>(program_.signals.size() - 1);

@@ -16,8 +16,12 @@
 
 namespace etc {
 
-/// Adds a signal that is not there yet; `kNoSignal` is none.
+/// Adds a signal that is not there yet to a few; `kNoSignal` is none.
 void AddOnce(std::vector<uint32_t>& signals, uint32_t signal);
+
+/// The same to many, of which `KeepOnce` then keeps each once.
+void Add(std::vector<uint32_t>& signals, uint32_t signal);
+void KeepOnce(std::vector<uint32_t>& signals);
 
 class PlaySignals {
  public:

@@ -50,7 +50,10 @@ struct Sm {
   size_t run_at = 0;
   Phase phase = Phase::Waiting;
   double until = kNever;  // end of the wait or of the start
-  double left = 0;        // of the work, a part of 1
+  // Of its task's waits so many are over, by then.
+  size_t waited = 0;
+  double waited_until = 0;
+  double left = 0;  // of the work, a part of 1
   // At work, were no byte missing: of the work and of bytes in a microsecond, and all bytes.
   double full_speed = 0;
   double full_taken = 0;

@@ -23,6 +23,12 @@ double PowerTime(const std::vector<CallCost>& calls, const Target& target) {
 
 }  // namespace
 
+double TasksOf(const std::vector<CallCost>& calls) {
+  return std::accumulate(calls.begin(), calls.end(), 0.0, [](double sum, const CallCost& call) {
+    return sum + static_cast<double>(call.tasks) * static_cast<double>(call.iterations);
+  });
+}
+
 Simulation Simulate(const Module& module, const Kernel& kernel, const Env& dims,
                     const Target& target, const std::vector<CallCost>& calls, Edges edges,
                     Grain grain) {

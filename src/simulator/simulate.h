@@ -23,6 +23,11 @@ struct Simulation {
   double us = 0;                // the longer of both
 };
 
+/// So many tasks are played one by one at most: each takes memory.
+inline constexpr double kMostPlayedTasks = 2e7;
+/// All that the calls run.
+double TasksOf(const std::vector<CallCost>& calls);
+
 /// `calls` as CountCalls has them.
 Simulation Simulate(const Module& module, const Kernel& kernel, const Env& dims,
                     const Target& target, const std::vector<CallCost>& calls, Edges edges,
