@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analysis/order/possible_order.h"
+#include "analysis/proofs/access_places.h"
 #include "analysis/proofs/missing_event.h"
 #include "analysis/sets/task_pairs.h"
 
@@ -14,6 +15,9 @@ namespace {
 
 /// How many pairs that seem to race are looked at for one that does.
 constexpr int kMostTries = 8;
+
+/// How many accesses of a body are shown.
+constexpr size_t kMostPlaces = 2;
 
 }  // namespace
 
@@ -89,10 +93,25 @@ class RaceReport::Writer {
     }
     error->notes.push_back({x.range, here});
     error->notes.push_back({y.range, missing});
+    AddPlaces(x, a, *error);
+    if (x.index != y.index || a.write != b.write) {
+      AddPlaces(y, b, *error);
+    }
     return false;
   }
 
  private:
+  /// Where the body does it, if there are but a few such places.
+  void AddPlaces(const ProgramCall& call, const AccessRegion& region, Diagnostic& error) const {
+    const Module& module = unknowns_.module();
+    const auto places = AccessPlaces(module, call, region.tensor, region.write);
+    for (size_t i = 0; i < places.size() && places.size() <= kMostPlaces && !region.ahead; ++i) {
+      error.notes.push_back({places[i], fmt::format("`@{}` {} `%{}` here", call.device->name,
+                                                    region.write ? "writes" : "reads",
+                                                    module.tensors[region.tensor].name)});
+    }
+  }
+
   /// Two tasks of the set that no chain of events puts in order, however long.
   std::optional<Point> FindRace(const ProgramCall& x, const ProgramCall& y, Set open) {
     for (int tries = 0; tries < kMostTries; ++tries) {
