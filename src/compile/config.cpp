@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -16,6 +17,13 @@ using Json = nlohmann::json;
 
 /// Far deeper than any configuration; a name has the names of all objects around it.
 constexpr int kMaxNesting = 64;
+
+/// Those of a list of nothing but strings.
+std::vector<std::string> TextsOf(const Json& list) {
+  const bool are_texts =
+      std::all_of(list.begin(), list.end(), [](const Json& one) { return one.is_string(); });
+  return are_texts ? list.get<std::vector<std::string>>() : std::vector<std::string>();
+}
 
 /// False if objects are nested deeper than `depth`.
 bool Flatten(const Json& object, const std::string& prefix, const std::string& origin, int depth,
@@ -48,10 +56,10 @@ bool Flatten(const Json& object, const std::string& prefix, const std::string& o
         break;
       case Json::value_t::string:
         config.unusable.push_back(
-            {name, "a string", value.get<std::string>(), value.dump(-1, ' ', true)});
+            {name, "a string", {value.get<std::string>()}, value.dump(-1, ' ', true)});
         break;
       case Json::value_t::array:
-        config.unusable.push_back({name, "a list", {}, value.dump(-1, ' ', true)});
+        config.unusable.push_back({name, "a list", TextsOf(value), value.dump(-1, ' ', true)});
         break;
       default:
         break;

@@ -18,9 +18,9 @@ namespace etc {
 /// A value of a configuration that no constant can take.
 struct UnusableValue {
   std::string name;
-  std::string what;                      // "a string", "a list", "an integer beyond 64 bits"
-  std::optional<std::string> text = {};  // of a string
-  std::string json = {};                 // a string or a list as JSON has it
+  std::string what;                     // "a string", "a list", "an integer beyond 64 bits"
+  std::vector<std::string> texts = {};  // of a string, or of a list of nothing but strings
+  std::string json = {};                // a string or a list as JSON has it
 };
 
 /// What a configuration says: its members by name, those of nested objects as `outer_inner`.

@@ -35,26 +35,29 @@ bool IsConstant(const Module& module, const std::string& name) {
 bool FitsMember(const ConfigMember& member, const Config& config, const std::string& file,
                 Diagnostics& diagnostics) {
   auto is_it = [&](const auto& value) { return value.name == member.name; };
-  auto text = std::find_if(config.unusable.begin(), config.unusable.end(), is_it);
-  const bool is_there = text != config.unusable.end();
+  auto is_one = [&](const std::string& text) {
+    return std::find(member.values.begin(), member.values.end(), text) != member.values.end();
+  };
+  auto found = std::find_if(config.unusable.begin(), config.unusable.end(), is_it);
+  const bool is_there = found != config.unusable.end();
   const bool takes_lists =
       std::any_of(member.values.begin(), member.values.end(),
                   [](const std::string& value) { return value.starts_with('['); });
-  const bool is_other = is_there && !text->text && !(takes_lists && !text->json.empty());
+  const bool is_other = is_there && found->texts.empty() && !(takes_lists && !found->json.empty());
   if (is_other || std::any_of(config.overrides.begin(), config.overrides.end(), is_it)) {
     diagnostics.Error(DiagnosticKind::Config, member.range,
                       fmt::format("`{}` in `{}` is {}; expected a {}", member.name, file,
-                                  is_other ? text->what : "a number or a boolean",
+                                  is_other ? found->what : "a number or a boolean",
                                   takes_lists ? "list" : "string"));
     return false;
   }
-  if (!is_there || std::find(member.values.begin(), member.values.end(),
-                             text->text.value_or(text->json)) != member.values.end()) {
+  if (!is_there || is_one(found->json) ||
+      (!found->texts.empty() && std::all_of(found->texts.begin(), found->texts.end(), is_one))) {
     return true;
   }
   diagnostics.Error(DiagnosticKind::Config, member.range,
                     fmt::format("`{}` in `{}` is {}, and the program is for \"{}\"", member.name,
-                                file, text->json, fmt::join(member.values, "\" or \"")));
+                                file, found->json, fmt::join(member.values, "\" or \"")));
   return false;
 }
 
