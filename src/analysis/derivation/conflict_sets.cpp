@@ -13,8 +13,8 @@ ConflictSets::ConflictSets(Unknowns& unknowns, ProgramAccesses accesses)
       between_(unknowns, accesses_) {
   unknowns_.context().SetBudget();
   for (const ProgramCall& call : program_.calls) {
-    first_domains_.push_back(Known(TaskScope(unknowns_, call, 1).domain));
-    second_domains_.push_back(Known(TaskScope(unknowns_, call, 2).domain));
+    first_domains_.push_back(DomainOf(call, 1));
+    second_domains_.push_back(DomainOf(call, 2));
   }
   AddControlReads();
   // Where isl gave up, conflicts are taken for larger than they may be.
@@ -31,6 +31,24 @@ ConflictSets::ConflictSets(Unknowns& unknowns, ProgramAccesses accesses)
       }
     }
   }
+}
+
+/// The tasks, as far as data do not decide. Ranges that are empty whatever the data are, are
+/// read all the same, so a task stands for whoever reads them.
+Set ConflictSets::DomainOf(const ProgramCall& call, int instance) const {
+  const TaskScope scope(unknowns_, call, instance);
+  Set domain = Known(scope.domain);
+  const Module& module = unknowns_.module();
+  for (size_t i = 0; i < call.axes.size() && IsEmpty(domain); ++i) {
+    if (ReadsTensor(module, call.axes[i].lo) || ReadsTensor(module, call.axes[i].hi)) {
+      domain = Known(scope.outer[i]);
+      for (size_t later = i; later < call.axes.size(); ++later) {
+        domain =
+            domain & Eq(unknowns_.Param(CoordinateName(later, instance)), unknowns_.Constant(0));
+      }
+    }
+  }
+  return domain;
 }
 
 /// What says which tasks run and what they wait for or notify counts as read by each of them:

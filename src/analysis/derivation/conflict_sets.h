@@ -58,6 +58,7 @@ class ConflictSets {
   Set InOrder(const Dependence& d) const;
   template <class Visit>
   bool AnyConflict(const Dependence& d, const Visit& visit);
+  Set DomainOf(const ProgramCall& call, int instance) const;
   Set Known(const Set& set) const;
   Set OneOfEqual(const Set& set);
   const Set& Touched(const Dependence& d, const AccessRegion& a, const AccessRegion& b,
