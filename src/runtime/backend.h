@@ -88,6 +88,9 @@ class Backend {
   /// Whether the place that DLPack names is one that kernels reach, and the memory's own.
   virtual Status CheckDlpackDevice(int32_t type, int32_t id, const void* data) = 0;
 
+  /// Has the threads of the next launch on so many SMs, which then does not fail for want of them;
+  /// those of one SM are none.
+  virtual Status HoldThreads(int /*sms*/) { return {}; }
   virtual Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
                         void* stream) = 0;
   /// The kMapWords words by which tensor copies know a tensor.

@@ -83,6 +83,8 @@ class Group {
   Status CheckStreams(void* const* streams) const;
   Status LaunchMember(size_t index, void* const* streams);
   Status Explain(Status status);
+  Status HoldThreads();
+  void ReleaseThreads();
   Status LaunchOnThreads(void* const* streams);
   Status AwaitLaunches(const Member& member, void* stream);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "runtime/group.h"
 
@@ -164,7 +165,25 @@ Status Group::Synchronize(void* const* streams) {
   return Explain(FailureOf(statuses));
 }
 
+/// Those of the SMs of all ranks, or none: a rank that began would wait for one without threads.
+Status Group::HoldThreads() {
+  for (const Member& member : members_) {
+    if (Status status = member.instance().HoldThreads(); !status.Ok()) {
+      ReleaseThreads();
+      return OfRank(member.rank, std::move(status));
+    }
+  }
+  return {};
+}
+
+void Group::ReleaseThreads() {
+  for (const Member& member : members_) {
+    member.instance().ReleaseThreads();
+  }
+}
+
 Status Group::LaunchOnThreads(void* const* streams) {
+  ETC_RETURN_IF_BAD(HoldThreads());
   std::vector<Status> statuses(members_.size());
   // No rank begins before there is a thread for each: it would wait for the others.
   enum Start : int { kWait, kGo, kStop };
@@ -197,7 +216,10 @@ Status Group::LaunchOnThreads(void* const* streams) {
   for (std::thread& thread : threads) {
     thread.join();
   }
-  ETC_RETURN_IF_BAD(started);
+  if (!started.Ok()) {
+    ReleaseThreads();
+    return started;
+  }
   return FailureOf(statuses);
 }
 

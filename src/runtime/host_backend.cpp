@@ -92,6 +92,7 @@ class HostBackend : public Backend {
   Status MakeTensorMap(const TensorBox& /*box*/, uint64_t* /*words*/) override {
     return Fail(ETC_ERROR_MANIFEST, "a host program has no tensor copies");
   }
+  Status HoldThreads(int sms) override { return threads_.Hold(sms); }
   Status Launch(const LaunchRequest& request, std::vector<uint64_t>& block,
                 void* /*stream*/) override {
     return threads_.Run(entries_[request.kernel][request.entry], block.data(), request.sms);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "runtime/thread_team.h"
@@ -45,42 +46,28 @@ Pool& ThePool() {
 }
 
 /// A team for one launch: the smallest that suffices, else the largest, which then grows.
-class Lease {
- public:
-  explicit Lease(int workers) {
-    Pool& pool = ThePool();
-    const std::lock_guard lock(pool.mutex);
-    auto best = pool.idle.end();
-    for (auto at = pool.idle.begin(); at != pool.idle.end(); ++at) {
-      const bool suffices = (*at)->Workers() >= workers;
-      const bool best_suffices = best != pool.idle.end() && (*best)->Workers() >= workers;
-      if (best == pool.idle.end() || (suffices && !best_suffices) ||
-          (suffices == best_suffices && suffices == ((*at)->Workers() < (*best)->Workers()))) {
-        best = at;
-      }
+ThreadTeam* TakeTeam(int workers) {
+  Pool& pool = ThePool();
+  const std::lock_guard lock(pool.mutex);
+  auto best = pool.idle.end();
+  for (auto at = pool.idle.begin(); at != pool.idle.end(); ++at) {
+    const bool suffices = (*at)->Workers() >= workers;
+    const bool best_suffices = best != pool.idle.end() && (*best)->Workers() >= workers;
+    if (best == pool.idle.end() || (suffices && !best_suffices) ||
+        (suffices == best_suffices && suffices == ((*at)->Workers() < (*best)->Workers()))) {
+      best = at;
     }
-    if (best != pool.idle.end()) {
-      team_ = *best;
-      pool.idle.erase(best);
-      return;
-    }
-    pool.idle.reserve(pool.teams + 1);  // giving one back must not fail
-    team_ = new ThreadTeam;
-    ++pool.teams;
   }
-  ~Lease() {
-    Pool& pool = ThePool();
-    const std::lock_guard lock(pool.mutex);
-    pool.idle.push_back(team_);
+  if (best != pool.idle.end()) {
+    ThreadTeam* team = *best;
+    pool.idle.erase(best);
+    return team;
   }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
-
-  ThreadTeam& team() { return *team_; }
-
- private:
-  ThreadTeam* team_ = nullptr;
-};
+  pool.idle.reserve(pool.teams + 1);  // giving one back must not fail
+  auto* team = new ThreadTeam;
+  ++pool.teams;
+  return team;
+}
 
 }  // namespace
 
@@ -91,6 +78,7 @@ HostThreads::HostThreads() {
 }
 
 HostThreads::~HostThreads() {
+  held_.reset();
   Pool& pool = ThePool();
   std::vector<ThreadTeam*> ended;
   {
@@ -105,14 +93,35 @@ HostThreads::~HostThreads() {
   }
 }
 
+void HostThreads::GiveBack::operator()(ThreadTeam* team) const {
+  Pool& pool = ThePool();
+  const std::lock_guard lock(pool.mutex);
+  pool.idle.push_back(team);
+}
+
+Status HostThreads::Hold(int sms) {
+  if (sms == 1) {
+    held_.reset();
+    return {};
+  }
+  if (held_ == nullptr) {
+    held_.reset(TakeTeam(sms - 1));
+  }
+  Status status = held_->Grow(sms - 1);
+  if (!status.Ok()) {
+    held_.reset();
+  }
+  return status;
+}
+
 Status HostThreads::Run(HostBinary::Entry entry, const uint64_t* block, int sms) {
+  ETC_RETURN_IF_BAD(Hold(sms));
   if (sms == 1) {
     entry(block, 0, 1);
     return {};
   }
-  Lease lease(sms - 1);
-  ETC_RETURN_IF_BAD(lease.team().Grow(sms - 1));
-  lease.team().Run(entry, block, sms);
+  const auto team = std::move(held_);
+  team->Run(entry, block, sms);
   return {};
 }
 

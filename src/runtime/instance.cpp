@@ -392,6 +392,7 @@ Status Instance::Launch(void* stream) {
     is_ready_ = true;
   }
   if (rank_) {
+    ETC_RETURN_IF_BAD(HoldThreads());  // peers count a launch that began, and no other
     block_[launch_word_] = ++launches_;
   }
   if (backend_->IsHost()) {

@@ -78,6 +78,9 @@ class Instance {
   const std::vector<int64_t>* ReadyDims() const { return is_ready_ ? &plan_->dims : nullptr; }
   /// Does what may fail in front of a launch: peers wait for a rank that others have launched.
   Status PrepareRank();
+  /// The same of threads, for the next launch; or has none of them any more.
+  Status HoldThreads() { return backend_->HoldThreads(static_cast<int>(sms_)); }
+  void ReleaseThreads() { (void)backend_->HoldThreads(1); }
   /// Behind a launch that failed, once the group's memory is new.
   Status RenewRank();
   /// The group's memory is another one.

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "runtime/gather_run.h"
 
@@ -105,6 +106,45 @@ TEST_CASE("threads that cannot be had are a status, and nothing is left behind")
   CHECK(ThreadsBecome(before - 2));
   gather.instance.Launch();
   CHECK(tensors.IsRight());
+}
+
+TEST_CASE("of a group whose ranks cannot all have their threads none begins") {
+  json manifest = GatherManifest();
+  AddRanks(manifest, {2});
+  // Word 14 of the block is the number of the launch.
+  const Kernels kernels(R"(
+#include <cstdint>
+extern "C" void gather_small(const uint64_t* block, int sm, int) {
+  if (sm == 0) *reinterpret_cast<int32_t*>(block[0]) = static_cast<int32_t>(block[14]);
+}
+extern "C" void gather_large(const uint64_t*, int, int) {}
+)",
+                        manifest);
+  Group group(*kernels.program, 2);
+  Instance ranks[] = {group.Rank(0), group.Rank(1)};
+  GatherTensors tensors[] = {GatherTensors(4, 8), GatherTensors(4, 8)};
+  for (size_t rank = 0; rank < 2; ++rank) {
+    tensors[rank].Bind(ranks[rank]);
+    ranks[rank].SetSms(rank == 0 ? 1 : 8);
+    tensors[rank].ids[0] = 0;
+  }
+  const auto before = Threads();
+  const auto launch_with = [&](int threads, const auto& launch) {
+    threads_left = threads;
+    const Failure failure = FailureOf(launch);
+    threads_left = -1;
+    CHECK(failure.status == ETC_ERROR_OUT_OF_MEMORY);
+    return failure.text;
+  };
+  const auto numbers = [&] { return std::pair(tensors[0].ids[0], tensors[1].ids[0]); };
+  CHECK(launch_with(4, [&] { group.Launch(); }) == "rank 1: cannot start 8 threads, only 5");
+  // Nor does a rank count such a launch of its own.
+  CHECK(launch_with(3, [&] { ranks[1].Launch(); }) == "cannot start 8 threads, only 4");
+  CHECK(ThreadsBecome(before));
+  CHECK(launch_with(7, [&] { group.Launch(); }) == "cannot start a thread for each of 2 ranks");
+  CHECK(numbers() == std::pair(0, 0));
+  group.Launch();
+  CHECK(numbers() == std::pair(1, 1));
 }
 
 TEST_CASE("a process that was forked from one with threads launches with its own") {
