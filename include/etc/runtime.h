@@ -258,8 +258,9 @@ ETC_API etc_status etc_program_kernel(const etc_program* program, const char* gr
  * a ^ ((a >> 7 & m) << 4), where m is one less than the 16-byte pieces of a tile's row: 1, 3 or 7,
  * as the tensor cores read shared memory. Packing brings a dense row-major tensor into that order,
  * unpacking takes it back. `shape`, of the row-major tensor, has `rank` extents; source and
- * destination have the same size and must not overlap. A packed tensor is bound by the shape that
- * it has then, [..., n / A, k / B, A, B]: a row-major one cannot be bound in its place. */
+ * destination have the same size and must not overlap; of a tensor without elements both may be
+ * null. A packed tensor is bound by the shape that it has then, [..., n / A, k / B, A, B]: a
+ * row-major one cannot be bound in its place. */
 ETC_API etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
                             const int64_t* shape, int32_t rank, const void* row_major,
                             void* packed);

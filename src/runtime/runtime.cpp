@@ -85,9 +85,12 @@ void etc_program_free(etc_program* program) { delete program; }
 etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
                     const int64_t* shape, int32_t rank, const void* row_major, void* packed) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, param, shape, row_major, packed);
+    ETC_NEED(program, param, shape);
     etc::runtime::TiledShape tiled;
     ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
+    if (tiled.Bytes() > 0) {
+      ETC_NEED(row_major, packed);
+    }
     return CopyOnHost(tiled, etc::runtime::Packing::Pack, row_major, packed);
   });
 }
@@ -95,9 +98,12 @@ etc_status etc_pack(const etc_program* program, const char* graph, const char* p
 etc_status etc_unpack(const etc_program* program, const char* graph, const char* param,
                       const int64_t* shape, int32_t rank, const void* packed, void* row_major) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, param, shape, packed, row_major);
+    ETC_NEED(program, param, shape);
     etc::runtime::TiledShape tiled;
     ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
+    if (tiled.Bytes() > 0) {
+      ETC_NEED(packed, row_major);
+    }
     return CopyOnHost(tiled, etc::runtime::Packing::Unpack, packed, row_major);
   });
 }
@@ -106,9 +112,12 @@ etc_status etc_pack_device(const etc_program* program, const char* graph, const 
                            const int64_t* shape, int32_t rank, const void* row_major, void* packed,
                            void* stream) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, param, shape, row_major, packed);
+    ETC_NEED(program, param, shape);
     etc::runtime::TiledShape tiled;
     ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
+    if (tiled.Bytes() > 0) {
+      ETC_NEED(row_major, packed);
+    }
     return CopyOnDevice(tiled, etc::runtime::Packing::Pack, row_major, packed, stream);
   });
 }
@@ -117,9 +126,12 @@ etc_status etc_unpack_device(const etc_program* program, const char* graph, cons
                              const int64_t* shape, int32_t rank, const void* packed,
                              void* row_major, void* stream) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, param, shape, packed, row_major);
+    ETC_NEED(program, param, shape);
     etc::runtime::TiledShape tiled;
     ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
+    if (tiled.Bytes() > 0) {
+      ETC_NEED(packed, row_major);
+    }
     return CopyOnDevice(tiled, etc::runtime::Packing::Unpack, packed, row_major, stream);
   });
 }

@@ -45,6 +45,21 @@ TEST_CASE("elements go tile by tile, and back") {
   CHECK(back == plain);
 }
 
+TEST_CASE("a tensor without elements is packed from and to null") {
+  json manifest = TiledManifest();
+  for (json& dim : manifest["graphs"][0]["dims"]) {
+    dim["min"] = 0;
+  }
+  Gather gather(manifest);
+  gather.program.Pack(nullptr, "table", {10, 0}, nullptr, nullptr);
+  gather.program.Unpack(nullptr, "table", {10, 0}, nullptr, nullptr);
+  const Failure failure = FailureOf([&] {
+    gather.program.Pack(nullptr, "table", {10, 8}, nullptr, nullptr);
+  });
+  CHECK(failure.status == ETC_ERROR_ARGUMENT);
+  CHECK(failure.text == "`row_major` is null");
+}
+
 /// `table`, [16, width], in swizzled tiles of 8 rows.
 json SwizzledManifest(int64_t columns) {
   json manifest = GatherManifest();
