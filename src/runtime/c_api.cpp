@@ -17,19 +17,24 @@ constexpr bool IsVersion(std::string_view text) {
                           digit(ETC_VERSION_PATCH)};
   return text == std::string_view(version, sizeof(version));
 }
+void Keep(const std::string& text) {
+  try {
+    last_error = text;
+  } catch (const std::bad_alloc&) {
+    last_error.clear();
+  }
+}
+
 static_assert(IsVersion(ETC_PROJECT_VERSION), "the header has another version than the project");
 
 }  // namespace
 
 etc_status Report(const Status& status) {
   if (!status.Ok()) {
-    try {
-      last_error = status.message;
-    } catch (const std::bad_alloc&) {
-      last_error.clear();
-    }
+    Keep(status.message);
     if (HasLog()) {
       WriteLog(ETC_LOG_ERROR, status.message);
+      Keep(status.message);  // calls of the log function may have failed since
     }
   }
   return status.code;

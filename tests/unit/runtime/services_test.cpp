@@ -78,6 +78,20 @@ TEST_CASE("a log hears of loads, memory and failures") {
   CHECK(lines.size() == 4);
 }
 
+TEST_CASE("calls of a log function leave the text of the call that it hears of") {
+  Gather gather;
+  etc_set_log(
+      [](void* user, etc_log_level, const char* text) {
+        if (std::string(text).find("`seq`") != std::string::npos) {
+          etc_instance_set_dim(static_cast<etc_instance*>(user), "other", 1);
+        }
+      },
+      gather.instance.get());
+  const Failure failure = FailureOf([&] { gather.instance.SetDim("seq", 1); });
+  etc_set_log(nullptr, nullptr);
+  CHECK(failure.text == "graph `gather` has no dim `seq`");
+}
+
 TEST_CASE("the version, names of statuses, and what a program says of itself") {
   CHECK(etc_version() == ETC_VERSION_NUMBER);
   CHECK(std::string(etc_status_name(ETC_ERROR_BIND)) == "ETC_ERROR_BIND");
