@@ -79,8 +79,10 @@ Status MappedFile::Read(int64_t offset, int64_t bytes, char* to) const {
       return CannotRead(path_);
     }
     if (got == 0) {
-      return Fail(ETC_ERROR_FILE, "cannot read `", path_, "`: it was cut to ", offset,
-                  " bytes since it was opened");
+      struct stat info {};
+      const bool is_known = fstat(descriptor_, &info) == 0;
+      return Fail(ETC_ERROR_FILE, "cannot read `", path_, "`: it was cut to ",
+                  is_known ? info.st_size : offset, " bytes since it was opened");
     }
     offset += got;
     bytes -= got;

@@ -121,18 +121,20 @@ TEST_CASE("a file that was cut since it was opened is an error") {
   Copy copy;
   const TempDir dir;
   const std::string file = TwoTensors();
-  dir.Write("model.safetensors", file);
-  etc_checkpoint* checkpoint = nullptr;
-  REQUIRE(etc_checkpoint_open(dir.File("").c_str(), &checkpoint) == ETC_OK);
-  std::filesystem::resize_file(dir.File("model.safetensors"), file.size() - 1);
-  etc_weights* weights = nullptr;
-  CHECK(etc_weights_load(copy.program.get(), nullptr, checkpoint, nullptr, &weights) ==
-        ETC_ERROR_FILE);
-  const std::string text = etc_last_error();
-  CHECK(text.find("model.safetensors`: it was cut to " + std::to_string(file.size() - 1) +
-                  " bytes since it was opened") != std::string::npos);
-  CHECK(weights == nullptr);
-  etc_checkpoint_free(checkpoint);
+  for (const size_t size : {file.size() - 1, size_t{3}}) {  // in a tensor, in front of all
+    dir.Write("model.safetensors", file);
+    etc_checkpoint* checkpoint = nullptr;
+    REQUIRE(etc_checkpoint_open(dir.File("").c_str(), &checkpoint) == ETC_OK);
+    std::filesystem::resize_file(dir.File("model.safetensors"), size);
+    etc_weights* weights = nullptr;
+    CHECK(etc_weights_load(copy.program.get(), nullptr, checkpoint, nullptr, &weights) ==
+          ETC_ERROR_FILE);
+    const std::string text = etc_last_error();
+    CHECK(text.find("model.safetensors`: it was cut to " + std::to_string(size) +
+                    " bytes since it was opened") != std::string::npos);
+    CHECK(weights == nullptr);
+    etc_checkpoint_free(checkpoint);
+  }
 }
 
 TEST_CASE("any number of threads loads the same weights") {
