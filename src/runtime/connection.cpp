@@ -161,7 +161,9 @@ const Message* Connection::Front() {
 
 Status Listen(HostAndPort* at, Descriptor* socket) {
   Addresses found(nullptr, &freeaddrinfo);
-  ETC_RETURN_IF_BAD(Resolve(*at, true, &found));
+  if (Status status = Resolve(*at, true, &found); !status.Ok()) {
+    return Fail(status.code, "cannot listen on ", at->Text(), ": ", status.message);
+  }
   int error = 0;
   for (const addrinfo* address = found.get(); address != nullptr; address = address->ai_next) {
     Descriptor made = Open(*address);

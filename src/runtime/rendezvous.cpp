@@ -177,7 +177,8 @@ Status Rendezvous::GatherRanks() {
   Descriptor listener;
   if (Status status = Listen(&options_.at, &listener); !status.Ok()) {
     return Fail(status.code, "rank 0 ", status.message,
-                " (ETC_RENDEZVOUS=HOST:PORT names another place)");
+                " (the address of the options, or else ETC_RENDEZVOUS=HOST:PORT, names another "
+                "place)");
   }
   std::vector<uint16_t> ports(ranks());
   Strangers strangers(listener);

@@ -197,13 +197,16 @@ TEST_CASE("what keeps ranks from joining is said to all") {
   CHECK(Rendezvous::Join({3, 3, options[0].at, timeout}, &none).message ==
         "there is no rank 3 of 3 ranks, counted from 0");
   CHECK(Rendezvous::Join({0, 2, {"no.such.host.invalid", 1}, timeout}, &none)
-            .message.rfind("rank 0 `no.such.host.invalid` is no address: ", 0) == 0);
+            .message.rfind("rank 0 cannot listen on no.such.host.invalid:1: "
+                           "`no.such.host.invalid` is no address: ",
+                           0) == 0);
   HostAndPort taken{"127.0.0.1", 0};
   Descriptor listener;
   REQUIRE(Listen(&taken, &listener).Ok());
   CHECK(Rendezvous::Join({0, 2, taken, timeout}, &none).message ==
         "rank 0 cannot listen on " + taken.Text() +
-            ": Address already in use (ETC_RENDEZVOUS=HOST:PORT names another place)");
+            ": Address already in use (the address of the options, or else "
+            "ETC_RENDEZVOUS=HOST:PORT, names another place)");
   const HostAndPort nobody = FreePlace();
   CHECK(Rendezvous::Join({1, 2, nobody, milliseconds(200)}, &none).message ==
         "rank 1 has not found rank 0 within 200 ms: cannot reach " + nobody.Text() +
