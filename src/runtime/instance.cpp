@@ -121,16 +121,20 @@ Status Instance::DimValue(const char* name, int64_t* value) const {
 /// An expression of a parameter's description, under the dims that are set or inferred.
 Status Instance::ValueOf(const manifest::Expr& expr, const char* name, const std::string& what,
                          int64_t* value) const {
+  const auto failure = [&](etc_status code, std::string_view why) {
+    return Fail(code, "parameter `", name, "`: ", what, ", `", ToText(expr, graph_.dims), "`, ",
+                why);
+  };
   const KnownDims known = InferDims(places_.graph, bindings_, set_dims_);
   if (!IsKnown(expr, known)) {
-    return Fail(ETC_ERROR_DIM, "parameter `", name, "`: ", what, ", `", ToText(expr, graph_.dims),
-                "`, has no value yet");
+    return failure(ETC_ERROR_DIM, "has no value yet");
   }
   std::vector<int64_t> dims;
   for (const std::optional<int64_t>& dim : known) {
     dims.push_back(dim.value_or(0));
   }
-  return Evaluate(expr, dims, value);
+  const Status status = Evaluate(expr, dims, value);
+  return status.Ok() ? status : failure(status.code, status.message);
 }
 
 Status Instance::ParamShape(const char* name, std::vector<int64_t>* extents) const {

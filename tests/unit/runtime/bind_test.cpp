@@ -157,6 +157,19 @@ TEST_CASE("a dim that is neither set nor inferred has no value") {
   CHECK(gather.instance.Dim("batch") == 5);
 }
 
+TEST_CASE("an extent that has no value at the dims is named") {
+  json manifest = GatherManifest();
+  manifest["graphs"][0]["params"][2]["shape"] = {{"/", "width", {"-", "batch", 4}}};
+  Gather gather(manifest);
+  gather.instance.SetDim("width", 8);
+  gather.instance.SetDim("batch", 4);
+  const Failure failure = FailureOf([&] { gather.instance.Shape("out", 1); });
+  CHECK(failure.status == ETC_ERROR_MANIFEST);
+  CHECK(failure.text ==
+        "parameter `out`: extent 0, `width/(batch - 4)`, divides by zero, overflows, or shifts by "
+        "less than 0 or more than 63");
+}
+
 TEST_CASE("the range of values may depend on dims") {
   json manifest = GatherManifest();
   manifest["graphs"][0]["params"][0]["value_max"] = {"-", "width", 1};
