@@ -1,5 +1,7 @@
 #include "runtime/json_object.h"
 
+#include <cmath>
+
 namespace etc::runtime {
 
 using Kind = JsonValue::Kind;
@@ -27,7 +29,9 @@ std::string_view KindOf(const JsonValue& value) {
     case Kind::Float:
       break;
   }
-  return "a number with a fraction";
+  // The reader has integers of more than 64 bits as floats.
+  return std::abs(value.number) >= 0x1p63 ? "a number of more than 64 bits"
+                                          : "a number with a fraction";
 }
 
 Status WrongKind(const JsonValue& value, std::string_view expected) {

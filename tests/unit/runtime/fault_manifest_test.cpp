@@ -195,6 +195,8 @@ TEST_CASE("bad expressions") {
   CHECK(ErrorWith(place, {"+", 1, 0.5}) ==
         "`graphs[0].kernels[0].workspace_bytes[2]` is a number with a fraction, but an integer is "
         "expected");
+  CHECK(ErrorWith(place, 1e30) ==
+        where + "is a number of more than 64 bits, but an integer is expected");
   json deep = 1;
   for (int i = 0; i < 1000; ++i) {
     deep = {"+", deep, 1};
