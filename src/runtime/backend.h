@@ -81,6 +81,8 @@ class Backend {
   /// null on the host.
   virtual Status OwnStream(void** stream) = 0;
   virtual Status IsCapturing(void* stream, bool* capturing) = 0;
+  /// Whether the backend can launch on the stream, as far as that is known.
+  virtual Status CheckStream(void* /*stream*/) { return {}; }
 
   /// Whether kernels can reach the memory, all of it; the text of a failure completes "the data
   /// ...".

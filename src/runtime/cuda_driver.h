@@ -186,6 +186,7 @@ struct Memcpy3D {
   F(cuStreamBeginCapture_v2, Stream, int)                                                     \
   F(cuStreamEndCapture, Stream, Graph*)                                                       \
   F(cuStreamIsCapturing, Stream, int*)                                                        \
+  F(cuStreamGetCtx, Stream, Context*)                                                         \
   F(cuThreadExchangeStreamCaptureMode, int*)                                                  \
   F(cuStreamSynchronize, Stream)                                                              \
   F(cuStreamQuery, Stream)                                                                    \

@@ -246,6 +246,16 @@ class DeviceBackend : public Backend {
     return {};
   }
 
+  Status CheckStream(void* stream) override {
+    const cuda::ScopedContext scope(driver_, context_);
+    ETC_RETURN_IF_BAD(scope.status());
+    cuda::Context owner = nullptr;
+    const bool is_known = driver_.cuStreamGetCtx(AsStream(stream), &owner) == cuda::kSuccess;
+    return !is_known || owner == context_
+               ? Status{}
+               : Fail(ETC_ERROR_ARGUMENT, "the stream is not one of device ", device_);
+  }
+
   Status CheckPointer(const void* data, int64_t bytes) override {
     const cuda::ScopedContext scope(driver_, context_);
     ETC_RETURN_IF_BAD(scope.status());

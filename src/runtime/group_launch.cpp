@@ -62,8 +62,15 @@ Status Group::IsAskedToReserve(bool* asked) {
   return {};
 }
 
-/// Ranks of one device that are enqueued on one stream would wait for each other.
+/// Ranks of one device that are enqueued on one stream would wait for each other. A rank that
+/// cannot launch on its stream would leave those in front of it waiting.
 Status Group::CheckStreams(void* const* streams) const {
+  for (size_t i = 0; streams != nullptr && i < members_.size(); ++i) {
+    if (streams[i] != nullptr) {
+      ETC_RETURN_IF_BAD(
+          OfRank(members_[i].rank, members_[i].instance().backend().CheckStream(streams[i])));
+    }
+  }
   for (size_t one = 0; streams != nullptr && one < places_.size(); ++one) {
     for (size_t other = 0; other < one; ++other) {
       if (streams[one] != nullptr && streams[one] == streams[other] &&

@@ -387,6 +387,12 @@ Result cuStreamCreate(Stream* stream, unsigned) {
   *stream = reinterpret_cast<Stream>(new Device(CurrentDevice()));
   return kSuccess;
 }
+Result cuStreamGetCtx(Stream stream, Context* context) {
+  *context = stream == nullptr
+                 ? current.back()
+                 : reinterpret_cast<Context>(&contexts[*reinterpret_cast<Device*>(stream)]);
+  return kSuccess;
+}
 Result cuStreamDestroy_v2(Stream stream) {
   delete reinterpret_cast<Device*>(stream);
   return kSuccess;

@@ -112,6 +112,14 @@ cuda::Result cuCtxGetCurrent(void** context) {
   *context = state.current;
   return cuda::kSuccess;
 }
+cuda::Result cuStreamGetCtx(void* stream, void** context) {
+  const auto found = state.device_of.find(stream);
+  if (found == state.device_of.end()) {
+    return cuda::kInvalidValue;
+  }
+  *context = &primaries[found->second];
+  return cuda::kSuccess;
+}
 cuda::Result cuCtxSetCurrent(void* context) {
   state.current = context;
   return cuda::kSuccess;

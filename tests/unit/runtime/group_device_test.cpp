@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "etc/device.h"
 #include "runtime/connection.h"
 #include "runtime/device_gather.h"
 
@@ -88,6 +89,27 @@ TEST_CASE("a rank on each device reaches the memory of the others") {
       CHECK(there == fake.launches[1 - rank].block[place]);
     }
     CHECK(distances[rank] == 0);
+  }
+  CHECK(fake.context_depth == 0);
+}
+
+TEST_CASE("no rank begins where one is given a stream of another device") {
+  FakeCuda& fake = OpenDevices(2);
+  DeviceRanks all(fake, {0, 1});
+  void* streams[2] = {};
+  for (int32_t device = 0; device < 2; ++device) {
+    REQUIRE(etc_device_use(device) == ETC_OK);
+    REQUIRE(etc_stream_create(&streams[device]) == ETC_OK);
+  }
+  void* wrong[] = {streams[0], streams[0]};
+  const Failure failure = FailureOf([&] { all.group.Launch(wrong); });
+  CHECK(failure.status == ETC_ERROR_ARGUMENT);
+  CHECK(failure.text == "rank 1: the stream is not one of device 1");
+  CHECK(fake.launches.empty());
+  all.group.Launch(streams);
+  CHECK(fake.launches.size() == 2);
+  for (void* stream : streams) {
+    CHECK(etc_stream_free(stream) == ETC_OK);
   }
   CHECK(fake.context_depth == 0);
 }
