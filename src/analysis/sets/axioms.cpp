@@ -99,12 +99,11 @@ bool AreAlike(const Term& u, const Term& v) {
          u.kind != Term::Kind::Any && (u.kind != Term::Kind::Element || u.stable);
 }
 
-}  // namespace
-
-Set Unknowns::WithAxioms(Set set) const {
-  Set closed = Close(set);
-  std::vector<const Term*> terms = TermsIn(closed);
-  std::sort(terms.begin(), terms.end());  // arguments before what is made of them
+/// Those of the terms of a set of which something is known together, arguments before what is made
+/// of them.
+std::vector<std::pair<const Term*, const Term*>> AlikeIn(const Unknowns& unknowns, const Set& set) {
+  std::vector<const Term*> terms = unknowns.TermsIn(set);
+  std::sort(terms.begin(), terms.end());
   std::vector<std::pair<const Term*, const Term*>> pairs;
   for (size_t i = 0; i < terms.size(); ++i) {
     for (size_t j = i + 1; j < terms.size(); ++j) {
@@ -113,17 +112,30 @@ Set Unknowns::WithAxioms(Set set) const {
       }
     }
   }
-  if (pairs.empty()) {
+  return pairs;
+}
+
+}  // namespace
+
+Set Unknowns::WithAxioms(Set set) const {
+  if (AlikeIn(*this, Close(set)).empty()) {
     return set;
   }
-  set = std::move(closed);
-  for (const auto& [u, v] : pairs) {
-    Axioms(*this, *u, *v, set).Distinct();
+  // Each piece by itself, as pieces may have come by different reads: nothing is known of the terms
+  // of the others there, so each pair with one of those would only split it.
+  Set left = set - set;
+  for (const Set& piece : PartsOf(set)) {
+    Set closed = Close(piece);
+    std::vector<std::pair<const Term*, const Term*>> pairs = AlikeIn(*this, closed);
+    for (const auto& [u, v] : pairs) {
+      Axioms(*this, *u, *v, closed).Distinct();
+    }
+    for (size_t i = 0; i < pairs.size() && !IsEmpty(closed); ++i) {
+      Axioms(*this, *pairs[i].first, *pairs[i].second, closed).Rest();
+    }
+    left = left | closed;
   }
-  for (size_t i = 0; i < pairs.size() && !IsEmpty(set); ++i) {
-    Axioms(*this, *pairs[i].first, *pairs[i].second, set).Rest();
-  }
-  return set;
+  return Coalesce(left);
 }
 
 }  // namespace etc

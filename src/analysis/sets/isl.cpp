@@ -260,6 +260,14 @@ PwAff operator*(const PwAff& a, const PwAff& b) {
   return PwAff(Combine(a, b, Aligned<Value<isl_aff_mul>>, isl_pw_aff_mul));
 }
 
+std::vector<Set> PartsOf(const Set& set) {
+  std::vector<Set> parts;
+  for (isl_basic_set* piece : PiecesOf(set)) {
+    parts.emplace_back(isl_set_from_basic_set(piece));
+  }
+  return parts;
+}
+
 bool AreEqualOn(const Set& where, const PwAff& a, const PwAff& b) {
   bool plain = IsForm(a) && isl_pw_aff_plain_is_equal(a.get(), b.get()) == isl_bool_true;
   return plain || HoldsOn(where, a, b, Eq);

@@ -112,6 +112,8 @@ inline std::optional<int64_t> ToInt(const Val& value) {
   bool is_int = isl_val_is_int(value.get()) == isl_bool_true;
   return is_int ? std::optional<int64_t>(isl_val_get_num_si(value.get())) : std::nullopt;
 }
+/// The sets of one piece that it is the union of.
+std::vector<Set> PartsOf(const Set& set);
 /// Whether the sets are equal in form; equal sets may differ in it.
 inline bool IsPlainlyEqual(const Set& a, const Set& b) {
   return isl_set_plain_is_equal(a.get(), b.get()) == isl_bool_true;
