@@ -190,6 +190,14 @@ const Map& HappensBefore::Between(size_t from, size_t to) {
   return reach.tasks[to];
 }
 
+HappensBefore HappensBefore::By(const std::set<std::pair<size_t, size_t>>& steps) const {
+  TaskSteps some{std::vector(calls_.size(), std::vector<Map>(calls_.size())), steps_.may_lack};
+  for (const auto& [from, to] : steps) {
+    some.between[from][to] = steps_.between[from][to];
+  }
+  return {unknowns_, std::move(some)};
+}
+
 Map HappensBefore::WithoutThoseAlong(const std::vector<size_t>& path, Map pairs) const {
   Map ordered = steps_.between[path[0]][path[1]];
   Set first(isl_map_domain(pairs.copy()));

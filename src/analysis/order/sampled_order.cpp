@@ -16,6 +16,10 @@ constexpr int64_t kValues[] = {11, 12, 6, 3, 1, 2, 4, 5, 7, 8, 9, 10};
 constexpr int kMostPairs = 4000;
 /// How many chains may put one relation in order, each for a part of it.
 constexpr int kMostChains = 16;
+/// After how many of them the steps of chains are composed over all iterations instead.
+constexpr int kMostSingleChains = 8;
+/// Of each part of a relation, how many pairs of tasks say which steps that takes.
+constexpr int kMostPairsForSteps = 400;
 
 using Task = TaskSample::Task;
 
@@ -112,6 +116,7 @@ TaskSample* SampledOrder::Near(int64_t value) {
 
 void SampledOrder::EventsChanged(const std::set<const EventRef*>& without) {
   without_ = without;
+  by_steps_.clear();
   std::set<const EventRef*> left;
   for (const ProgramCall& call : program_.calls) {
     for (const auto* edges : {&call.waits, &call.notifies}) {
@@ -154,6 +159,12 @@ std::optional<bool> SampledOrder::IsOrdered(const HappensBefore& order, size_t f
   for (int64_t value : kValues) {
     TaskSample* sample = Near(value);
     for (bool more = sample != nullptr; more && chains < kMostChains; ++chains) {
+      if (chains == kMostSingleChains) {
+        pairs = WithoutThoseOverAll(order, *sample, from, to, std::move(pairs));
+      }
+      if (!pairs || IsEmpty(pairs)) {
+        return pairs ? std::optional(true) : std::nullopt;
+      }
       bool open = false;
       std::vector<size_t> path;
       bool known = ForPairs(*sample, from, to, pairs, 1, [&](const Pair& pair) {
@@ -174,6 +185,33 @@ std::optional<bool> SampledOrder::IsOrdered(const HappensBefore& order, size_t f
     }
   }
   return std::nullopt;
+}
+
+/// Chains through iterations of repeats have as many lengths as there are iterations, but few steps
+/// from call to call. The order by these alone takes a part of what that by all steps does.
+Map SampledOrder::WithoutThoseOverAll(const HappensBefore& order, TaskSample& sample, size_t from,
+                                      size_t to, Map pairs) {
+  StepSet steps;
+  bool ordered = true;
+  bool known = ForPairs(sample, from, to, pairs, kMostPairsForSteps, [&](const Pair& pair) {
+    ordered = sample.IsBefore(pair.from, pair.to);
+    if (ordered && !sample.IsBeforeBy(steps, pair.from, pair.to)) {
+      std::vector<size_t> path = sample.PathOf(pair.from, pair.to);
+      for (size_t i = 1; i < path.size(); ++i) {
+        steps.emplace(path[i - 1], path[i]);
+      }
+    }
+    return ordered;
+  });
+  if (!known || !ordered) {
+    return pairs;
+  }
+  auto [some, fresh] = by_steps_.try_emplace(steps);
+  if (fresh) {
+    some->second.emplace(order.By(steps));
+  }
+  const Map& between = some->second->Between(from, to);
+  return between ? Coalesce(pairs - between) : pairs;
 }
 
 SampledOrder::Distance SampledOrder::OpenDistance(size_t from, size_t to, const Map& pairs,

@@ -51,6 +51,8 @@ class SampledOrder {
   struct Visitor;
 
   TaskSample* Near(int64_t value);
+  Map WithoutThoseOverAll(const HappensBefore& order, TaskSample& sample, size_t from, size_t to,
+                          Map pairs);
   bool ForPairs(TaskSample& sample, size_t from, size_t to, const Map& pairs, int most,
                 const std::function<bool(const Pair&)>& visit) const;
 
@@ -58,6 +60,7 @@ class SampledOrder {
   const CallProgram& program_;
   std::set<const EventRef*> without_;
   std::map<int64_t, std::unique_ptr<TaskSample>> samples_;
+  std::map<StepSet, std::optional<HappensBefore>> by_steps_;  // the order by these alone
   int64_t too_large_ = INT64_MAX;  // the smallest value at which there are too many tasks
 };
 

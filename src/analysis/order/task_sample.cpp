@@ -208,14 +208,18 @@ std::optional<size_t> TaskSample::NumberOf(size_t call, const Task& task) const 
   return found == numbers_[call].end() ? std::nullopt : std::optional(found->second);
 }
 
-/// For each task that comes after one, the task before it in a shortest chain of events.
 const std::vector<size_t>& TaskSample::After(size_t task) {
   auto [found, fresh] = after_.try_emplace(task);
-  std::vector<size_t>& before = found->second;
-  if (!fresh) {
-    return before;
+  if (fresh) {
+    found->second = Search(task, nullptr);
   }
-  before.assign(calls_.size(), kNone);
+  return found->second;
+}
+
+/// For each task that comes after one, the task before it in a shortest chain of events. `steps`:
+/// those that count, or null for all.
+std::vector<size_t> TaskSample::Search(size_t task, const StepSet* steps) const {
+  std::vector<size_t> before(calls_.size(), kNone);
   std::vector<bool> seen(element_count_, false);
   std::vector<size_t> open{task};
   for (size_t at = 0; at < open.size(); ++at) {
@@ -223,9 +227,10 @@ const std::vector<size_t>& TaskSample::After(size_t task) {
       if (seen[element]) {
         continue;
       }
-      seen[element] = true;
+      seen[element] = steps == nullptr;  // else a step to it counts by the call that it is from
       for (size_t next : waiting_[element]) {
-        if (before[next] == kNone) {
+        bool counts = steps == nullptr || steps->contains({calls_[open[at]], calls_[next]});
+        if (counts && before[next] == kNone) {
           before[next] = open[at];
           open.push_back(next);
         }

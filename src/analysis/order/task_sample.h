@@ -6,11 +6,15 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "analysis/program.h"
 
 namespace etc {
+
+/// Steps from call to call.
+using StepSet = std::set<std::pair<size_t, size_t>>;
 
 class TaskSample {
  public:
@@ -35,6 +39,10 @@ class TaskSample {
   std::optional<size_t> NumberOf(size_t call, const Task& task) const;
   /// Whether a chain of events leads from one task to another.
   bool IsBefore(size_t first, size_t second) { return After(first)[second] != kNone; }
+  /// Whether a chain of these steps does.
+  bool IsBeforeBy(const StepSet& steps, size_t first, size_t second) const {
+    return Search(first, &steps)[second] != kNone;
+  }
   /// The calls that a shortest chain leads through, both ends included.
   std::vector<size_t> PathOf(size_t first, size_t second);
 
@@ -66,6 +74,7 @@ class TaskSample {
   bool ForElements(const EventRef& ref, const Elements& event, size_t at, size_t offset,
                    const Env& env, const std::function<bool(size_t)>& visit) const;
   const std::vector<size_t>& After(size_t task);
+  std::vector<size_t> Search(size_t task, const StepSet* steps) const;
 
   const Module& module_;
   const CallProgram& program_;
