@@ -17,6 +17,8 @@ constexpr bool IsVersion(std::string_view text) {
                           digit(ETC_VERSION_PATCH)};
   return text == std::string_view(version, sizeof(version));
 }
+static_assert(IsVersion(ETC_PROJECT_VERSION), "the header has another version than the project");
+
 void Keep(const std::string& text) {
   try {
     last_error = text;
@@ -24,8 +26,6 @@ void Keep(const std::string& text) {
     last_error.clear();
   }
 }
-
-static_assert(IsVersion(ETC_PROJECT_VERSION), "the header has another version than the project");
 
 }  // namespace
 
