@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "analysis/sets/task_pairs.h"
 
@@ -66,18 +67,21 @@ EventRelations MakeEventRelations(Unknowns& unknowns) { return MakeEventRelation
 
 EventRelations MakeEventRelations(Unknowns& unknowns, EventRelations known) {
   EventRelations relations;
+  std::unordered_multimap<const EventRef*, EdgeRelation*> by_ref;
+  for (std::vector<EdgeRelation>* old : {&known.waits, &known.notifies}) {
+    for (EdgeRelation& relation : *old) {
+      by_ref.emplace(relation.ref, &relation);
+    }
+  }
   for (const ProgramCall& call : unknowns.program().calls) {
     std::optional<TaskScope> task;
-    auto add = [&](const std::vector<TaskEdge>& edges, std::vector<EdgeRelation>& old,
-                   std::vector<EdgeRelation>& all) {
+    auto add = [&](const std::vector<TaskEdge>& edges, std::vector<EdgeRelation>& all) {
       for (const TaskEdge& edge : edges) {
-        auto same = std::find_if(old.begin(), old.end(), [&](const EdgeRelation& relation) {
-          return relation.ref == edge.ref;
-        });
-        if (same != old.end()) {
-          all.push_back(std::move(*same));
+        auto same = by_ref.find(edge.ref);
+        if (same != by_ref.end()) {
+          all.push_back(std::move(*same->second));
           all.back().edge = &edge;
-          old.erase(same);
+          by_ref.erase(same);
           continue;
         }
         if (!task) {
@@ -86,8 +90,8 @@ EventRelations MakeEventRelations(Unknowns& unknowns, EventRelations known) {
         all.push_back(Relate(unknowns, call, *task, edge));
       }
     };
-    add(call.waits, known.waits, relations.waits);
-    add(call.notifies, known.notifies, relations.notifies);
+    add(call.waits, relations.waits);
+    add(call.notifies, relations.notifies);
   }
   return relations;
 }

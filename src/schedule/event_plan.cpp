@@ -33,8 +33,12 @@ EventId EventPlan::NewEvent(std::string name, SourceRange range) {
 
 void EventPlan::Apply() {
   std::vector<std::unique_ptr<Clauses>> clauses;
+  auto first = clauses_.begin();  // mostly they stand as before
   for (const PlannedEvent& planned : events) {
-    auto known = std::find_if(clauses_.begin(), clauses_.end(), [&](const auto& old) {
+    while (first != clauses_.end() && !*first) {
+      ++first;
+    }
+    auto known = std::find_if(first, clauses_.end(), [&](const auto& old) {
       return old && old->plan.event == planned.event && old->plan.grains == planned.grains &&
              old->plan.rank == planned.rank && old->plan.initial == planned.initial;
     });

@@ -95,14 +95,15 @@ GridBarriers::GridBarriers(GridCalls& grids, const HappensBefore& order)
     : grids_(grids),
       calls_(grids.calls()),
       order_(order),
+      after_(calls_.size()),
       same_(calls_.size()),
       next_(calls_.size()),
       across_(calls_.size()) {
   for (size_t x = 0; x < calls_.size(); ++x) {
     std::vector<Successor>& behind = behind_.emplace_back();
-    for (size_t y = 0; y < calls_.size(); ++y) {
-      if (const Map& direct = order_.Directly(x, y)) {
-        behind.push_back({y, &direct});
+    for (const CallSteps::Step& step : order_.DirectlyFrom(x)) {
+      if (step.pairs) {
+        behind.push_back({step.to, &step.pairs});
       }
     }
   }
@@ -159,6 +160,7 @@ void GridBarriers::AddDirect() {
       bool one_block = grids_.InOneBlock(x, y);
       if (x < y && one_block && grids_.HasAll(x, y, Step::Same, *direct)) {
         same_.Add(x, y);
+        after_[x].push_back(y);
       }
       if (one_block && !calls_[x].repeats.empty() && grids_.HasAll(x, y, Step::Next, *direct)) {
         next_.Add(x, y);
@@ -188,6 +190,7 @@ void GridBarriers::AddThroughOne() {
       }
       if (x < y && !same_.Has(x, y) && AreAllThroughOne(x, y, Step::Same, Step::Same)) {
         same_.Add(x, y);
+        after_[x].push_back(y);
       }
       if (!calls_[x].repeats.empty() && !next_.Has(x, y) &&
           (AreAllThroughOne(x, y, Step::Same, Step::Next) ||
@@ -213,8 +216,23 @@ bool GridBarriers::AreAllThroughOne(size_t x, size_t y, Step first, Step second)
   return false;
 }
 
+/// Without repeats, from the last call to the first: what is behind those that are next is known.
+void GridBarriers::CloseStraight() {
+  for (size_t x = calls_.size(); x-- > 0;) {
+    for (size_t k : after_[x]) {
+      if (grids_.Links(k)) {
+        (void)same_.AddAll(x, same_, k);
+      }
+    }
+  }
+}
+
 /// Chains of barriers through calls that have tasks.
 void GridBarriers::Close() {
+  if (std::ranges::all_of(calls_, [](const ProgramCall& call) { return call.repeats.empty(); })) {
+    CloseStraight();
+    return;
+  }
   for (bool grown = true; std::exchange(grown, false);) {
     for (size_t k = 0; k < calls_.size(); ++k) {
       for (size_t x = 0; grids_.Links(k) && x < calls_.size(); ++x) {

@@ -104,6 +104,7 @@ class GridBarriers {
   void AddThroughOne();
   bool AreAllThroughOne(size_t x, size_t y, Step first, Step second);
   void Close();
+  void CloseStraight();
   bool OrdersBlocks(const ProgramCall& x, const ProgramCall& y) const;
   /// Whether the tasks of the call in an iteration come after those in each earlier one.
   bool IsSpine(size_t call) const { return grids_.Links(call) && next_.Has(call, call); }
@@ -115,6 +116,7 @@ class GridBarriers {
   const std::vector<ProgramCall>& calls_;
   const HappensBefore& order_;
   std::vector<std::vector<Successor>> behind_;  // of each call
+  std::vector<std::vector<size_t>> after_;      // the same for all of its tasks
   Table same_;    // in one iteration of the repeat around both, or outside of repeats
   Table next_;    // in the next iteration of it
   Table across_;  // from the last iteration of one to the first of the other

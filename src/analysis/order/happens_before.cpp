@@ -17,7 +17,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "analysis/sets/task_pairs.h"
 
@@ -53,7 +52,10 @@ bool IsProduct(const Map& pairs) {
 }  // namespace
 
 HappensBefore::HappensBefore(Unknowns& unknowns, TaskSteps steps)
-    : unknowns_(unknowns), calls_(unknowns.program().calls), steps_(std::move(steps)) {
+    : unknowns_(unknowns),
+      calls_(unknowns.program().calls),
+      steps_(std::move(steps)),
+      leads_(calls_.size()) {
   for (const ProgramCall& call : calls_) {
     if (call.segment == segments_.size()) {
       segments_.push_back({call.index, call.index});
@@ -96,9 +98,9 @@ void HappensBefore::Follow(Reach& reach, size_t source, size_t from, size_t to, 
 void HappensBefore::Enter(Reach& reach, size_t source, Calls before, Calls calls, size_t repeats) {
   for (size_t to = calls.begin; to < calls.end; ++to) {
     for (size_t from = before.begin; from < before.end; ++from) {
-      if (steps_.between[from][to]) {
+      if (const Map& direct = Directly(from, to)) {
         Follow(reach, source, from, to, Step::Same, repeats,
-               [&] { return InOneIteration(steps_.between[from][to], repeats); });
+               [&] { return InOneIteration(direct, repeats); });
       }
     }
   }
@@ -118,9 +120,9 @@ void HappensBefore::WithinIteration(Reach& reach, size_t source, Calls calls, si
 void HappensBefore::ToLaterIterations(Reach& reach, size_t source, Calls calls, size_t repeats) {
   for (size_t to = calls.begin; to < calls.end; ++to) {
     for (size_t from = calls.begin; from < calls.end; ++from) {
-      if (steps_.between[from][to]) {
+      if (const Map& direct = Directly(from, to)) {
         Follow(reach, source, from, to, Step::Later, repeats,
-               [&] { return InLaterIteration(steps_.between[from][to], repeats - 1); });
+               [&] { return InLaterIteration(direct, repeats - 1); });
       }
     }
   }
@@ -151,32 +153,28 @@ HappensBefore::Calls HappensBefore::ItemAt(size_t call, size_t repeats) const {
   return item;
 }
 
-/// The first time, Warshall's closure of the single steps, whole words of a row at a time.
 bool HappensBefore::Leads(size_t from, size_t to) {
-  constexpr size_t kBits = 64;
-  size_t calls = calls_.size();
-  if (leads_.empty()) {
-    leads_.assign(calls, std::vector<uint64_t>(calls / kBits + 1));
-    for (size_t at = 0; at < calls; ++at) {
-      for (size_t next = 0; next < calls; ++next) {
-        leads_[at][next / kBits] |= uint64_t{bool(steps_.between[at][next])} << next % kBits;
-      }
-    }
-    for (size_t through = 0; through < calls; ++through) {
-      for (std::vector<uint64_t>& row : leads_) {
-        if (row[through / kBits] >> through % kBits & 1) {
-          std::transform(row.begin(), row.end(), leads_[through].begin(), row.begin(),
-                         std::bit_or<>());
+  std::vector<bool>& reached = leads_[from];
+  if (reached.empty()) {
+    reached.assign(calls_.size(), false);
+    std::vector<size_t> open{from};
+    while (!open.empty()) {
+      size_t at = open.back();
+      open.pop_back();
+      for (const CallSteps::Step& step : steps_.calls.From(at)) {
+        if (!reached[step.to]) {
+          reached[step.to] = true;
+          open.push_back(step.to);
         }
       }
     }
   }
-  return leads_[from][to / kBits] >> to % kBits & 1;
+  return reached[to];
 }
 
 const Map& HappensBefore::Between(size_t from, size_t to) {
   if (!Leads(from, to)) {
-    return steps_.between[from][to];  // there is none
+    return Directly(from, to);  // there is none
   }
   Reach& reach = reach_.try_emplace(from, calls_.size()).first->second;
   while (known_[from] <= calls_[to].segment) {
@@ -191,22 +189,22 @@ const Map& HappensBefore::Between(size_t from, size_t to) {
 }
 
 HappensBefore HappensBefore::By(const std::set<std::pair<size_t, size_t>>& steps) const {
-  TaskSteps some{std::vector(calls_.size(), std::vector<Map>(calls_.size())), steps_.may_lack};
+  TaskSteps some{CallSteps(calls_.size()), steps_.may_lack};
   for (const auto& [from, to] : steps) {
-    some.between[from][to] = steps_.between[from][to];
+    some.calls.Between(from, to) = Directly(from, to);
   }
   return {unknowns_, std::move(some)};
 }
 
 Map HappensBefore::WithoutThoseAlong(const std::vector<size_t>& path, Map pairs) const {
-  Map ordered = steps_.between[path[0]][path[1]];
+  Map ordered = Directly(path[0], path[1]);
   Set first(isl_map_domain(pairs.copy()));
   ordered = Map(isl_map_intersect_domain(ordered.copy(), first.copy()));
   for (size_t i = 2; i < path.size(); ++i) {
-    if (steps_.may_lack[path[i - 1]] || !steps_.between[path[i - 1]][path[i]]) {
+    if (steps_.may_lack[path[i - 1]] || !Directly(path[i - 1], path[i])) {
       return pairs;
     }
-    ordered = Coalesce(After(ordered, steps_.between[path[i - 1]][path[i]]));
+    ordered = Coalesce(After(ordered, Directly(path[i - 1], path[i])));
   }
   Set last(isl_map_range(pairs.copy()));
   ordered = Map(isl_map_intersect_range(ordered.copy(), last.copy()));

@@ -23,7 +23,11 @@ class HappensBefore {
   /// none.
   const Map& Between(size_t from, size_t to);
   /// Those of them that a single step orders.
-  const Map& Directly(size_t from, size_t to) const { return steps_.between[from][to]; }
+  const Map& Directly(size_t from, size_t to) const { return steps_.calls.Between(from, to); }
+  /// Those from a call to others.
+  const std::vector<CallSteps::Step>& DirectlyFrom(size_t from) const {
+    return steps_.calls.From(from);
+  }
   /// Whether single steps lead from call to call like this, whatever their tasks.
   bool Leads(size_t from, size_t to);
   /// The order by the chains of those single steps alone that lead from call to call like these.
@@ -86,8 +90,8 @@ class HappensBefore {
   const std::vector<ProgramCall>& calls_;
   std::vector<Calls> segments_;
   TaskSteps steps_;
-  std::vector<std::vector<uint64_t>> leads_;  // a bit for each call; empty: not asked yet
-  std::map<size_t, Reach> reach_;             // of the sources that somebody asked for
+  std::vector<std::vector<bool>> leads_;  // for each call; empty: not asked yet
+  std::map<size_t, Reach> reach_;         // of the sources that somebody asked for
   std::vector<size_t> known_;  // for each source, the first segment that `reach_` does not have yet
   /// For each call and repeat around it.
   std::vector<std::vector<std::optional<std::vector<Spine>>>> spines_;

@@ -74,15 +74,16 @@ const HappensBefore::Laps& HappensBefore::LapsOf(Calls repeat, size_t repeats) {
   Laps& laps = found->second;
   for (size_t from = repeat.begin; fresh && from < repeat.end; ++from) {
     for (size_t to = repeat.begin; to < repeat.end; ++to) {
-      if (!steps_.between[from][to]) {
+      const Map& direct = Directly(from, to);
+      if (!direct) {
         continue;
       }
       // A single step that leads back in program order leads to a later iteration.
       bool in_one = from < to || calls_[from].repeats.size() > repeats + 1;
-      if (in_one && !IsEmpty(InOneIteration(steps_.between[from][to], repeats + 1))) {
+      if (in_one && !IsEmpty(InOneIteration(direct, repeats + 1))) {
         laps.same.emplace_back(from, to);
       }
-      std::vector<int64_t> distances = SmallestDistances(steps_.between[from][to], repeats);
+      std::vector<int64_t> distances = SmallestDistances(direct, repeats);
       if (!distances.empty()) {
         laps.crossings.push_back({from, to, std::move(distances)});
       }

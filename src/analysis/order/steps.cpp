@@ -1,21 +1,23 @@
 #include "analysis/order/steps.h"
 
+#include <algorithm>
+
 #include "analysis/sets/task_pairs.h"
 
 namespace etc {
 namespace {
 
-TaskSteps None(size_t calls) {
-  return {std::vector<std::vector<Map>>(calls, std::vector<Map>(calls)),
-          std::vector<bool>(calls, false)};
-}
-
 Map StepOf(const EdgeRelation& notify, const EdgeRelation& wait) {
   return After(notify.elements, Map(isl_map_reverse(wait.elements.copy())));
 }
 
-bool IsOfOneEvent(const EdgeRelation& notify, const EdgeRelation& wait) {
-  return notify.edge->ref->event == wait.edge->ref->event;
+/// The waits for each event.
+std::map<EventId, std::vector<const EdgeRelation*>> WaitsFor(const EventRelations& relations) {
+  std::map<EventId, std::vector<const EdgeRelation*>> waits;
+  for (const EdgeRelation& wait : relations.waits) {
+    waits[wait.edge->ref->event].push_back(&wait);
+  }
+  return waits;
 }
 
 /// The pieces of a relation that are not inside of another one. Joining pieces takes time by the
@@ -35,32 +37,54 @@ Map PiecesOutside(const Map& map, const Map& other) {
 
 }  // namespace
 
+const Map& CallSteps::Between(size_t from, size_t to) const {
+  static const Map none;
+  const std::vector<Step>& steps = from_[from];
+  auto found = std::ranges::lower_bound(steps, to, {}, &Step::to);
+  return found == steps.end() || found->to != to ? none : found->pairs;
+}
+
+Map& CallSteps::Between(size_t from, size_t to) {
+  std::vector<Step>& steps = from_[from];
+  auto found = std::ranges::lower_bound(steps, to, {}, &Step::to);
+  return found == steps.end() || found->to != to ? steps.insert(found, {to, {}})->pairs
+                                                 : found->pairs;
+}
+
 TaskSteps StepsOf(size_t calls, const EventRelations& relations, const std::set<EventId>& trusted,
                   EventSteps& known) {
-  TaskSteps steps = None(calls);
+  TaskSteps steps{CallSteps(calls), std::vector<bool>(calls)};
+  auto waits = WaitsFor(relations);
   for (const EdgeRelation& notify : relations.notifies) {
     steps.may_lack[notify.call] = !notify.exists;
-    for (const EdgeRelation& wait : relations.waits) {
-      if (!IsOfOneEvent(notify, wait) || !notify.certain || !wait.certain ||
-          !trusted.contains(notify.edge->ref->event)) {
+    EventId event = notify.edge->ref->event;
+    if (!notify.certain || !trusted.contains(event)) {
+      continue;
+    }
+    for (const EdgeRelation* wait : waits[event]) {
+      if (!wait->certain) {
         continue;
       }
-      Map& step = known[{notify.edge->ref, wait.edge->ref}];
+      Map& step = known[{notify.edge->ref, wait->edge->ref}];
       if (!step) {
-        step = StepOf(notify, wait);
+        step = Map(isl_map_compute_divs(StepOf(notify, *wait).copy()));
       }
-      AddTo(steps.between[notify.call][wait.call], step);
+      if (!IsEmpty(step)) {
+        AddTo(steps.calls.Between(notify.call, wait->call), step);
+      }
     }
   }
   return steps;
 }
 
 TaskSteps PossibleSteps(size_t calls, const EventRelations& relations) {
-  TaskSteps steps = None(calls);
+  TaskSteps steps{CallSteps(calls), std::vector<bool>(calls)};
+  auto waits = WaitsFor(relations);
   for (const EdgeRelation& notify : relations.notifies) {
-    for (const EdgeRelation& wait : relations.waits) {
-      if (IsOfOneEvent(notify, wait)) {
-        AddTo(steps.between[notify.call][wait.call], StepOf(notify, wait));
+    for (const EdgeRelation* wait : waits[notify.edge->ref->event]) {
+      Map step = StepOf(notify, *wait);
+      if (!IsEmpty(step)) {
+        AddTo(steps.calls.Between(notify.call, wait->call), step);
       }
     }
   }

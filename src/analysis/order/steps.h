@@ -11,12 +11,31 @@
 
 namespace etc {
 
+/// For each two calls the pairs of tasks of which the first completes before the second starts: of
+/// most pairs of calls there are none.
+class CallSteps {
+ public:
+  explicit CallSteps(size_t calls) : from_(calls) {}
+
+  struct Step {
+    size_t to;
+    Map pairs;
+  };
+  /// Those that lead from a call, by the call that they lead to.
+  const std::vector<Step>& From(size_t from) const { return from_[from]; }
+  /// Null where there are none.
+  const Map& Between(size_t from, size_t to) const;
+  /// The same to add to.
+  Map& Between(size_t from, size_t to);
+
+ private:
+  std::vector<std::vector<Step>> from_;
+};
+
 /// Single steps between the tasks of a program. Events make them now; whatever else puts a task
 /// behind another one, as a queue's push does, adds its own.
 struct TaskSteps {
-  /// For each two calls the pairs of tasks of which the first completes before the second starts;
-  /// null where there are none.
-  std::vector<std::vector<Map>> between;
+  CallSteps calls;
   /// Of each call, whether data decide which of its tasks exist. What waits for tasks that need not
   /// exist does not wait for what those come after.
   std::vector<bool> may_lack;

@@ -1,5 +1,6 @@
 #include "analysis/order/task_order.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/order/data_order.h"
@@ -28,7 +29,9 @@ struct TaskOrder::State {
       for (auto [all, kept] : {std::pair{&relations.waits, &left.waits},
                                std::pair{&relations.notifies, &left.notifies}}) {
         for (const EdgeRelation& edge : *all) {
-          if (!without.contains(edge.edge->ref)) {
+          if (without.empty()) {
+            trusted.insert(edge.edge->ref->event);
+          } else if (!without.contains(edge.edge->ref)) {
             kept->push_back(edge);
             trusted.insert(edge.edge->ref->event);
           }
@@ -36,7 +39,7 @@ struct TaskOrder::State {
       }
       made = true;
     }
-    return given != nullptr ? *given : left;
+    return given != nullptr ? *given : without.empty() ? relations : left;
   }
 
   HappensBefore& Chains() {
@@ -72,7 +75,7 @@ struct TaskOrder::State {
   Unknowns& unknowns;
   const EventRelations* given;  // null: those of the program, which may change
   EventRelations relations;     // of all waits and notifies
-  EventRelations left;          // of those that count
+  EventRelations left;          // of those that count, where some do not
   bool made = false;            // `left` is up to date
   std::set<const EventRef*> without;
   std::set<EventId> trusted;
@@ -95,7 +98,7 @@ void TaskOrder::LookAtCalls() { (void)state_->Grids(); }
 
 /// What is known of references that are gone goes, as others may get their place.
 void TaskOrder::EventsChanged() {
-  std::set<const EventRef*> left;
+  std::unordered_set<const EventRef*> left;
   for (const ProgramCall& call : state_->unknowns.program().calls) {
     for (const auto* edges : {&call.waits, &call.notifies}) {
       for (const TaskEdge& edge : *edges) {

@@ -31,6 +31,11 @@ const Overlaps::Place& Overlaps::PlaceOf(TensorId id) {
 }
 
 const std::optional<Set>& Overlaps::Of(TensorId a, TensorId b) {
+  static const std::optional<Set> none;
+  const Module& module = unknowns_.module();
+  if (!module.tensors[a].offset || !module.tensors[b].offset) {
+    return none;
+  }
   auto [known, fresh] = overlaps_.try_emplace(std::minmax(a, b));
   if (fresh) {
     known->second = Find(a, b);
@@ -39,10 +44,6 @@ const std::optional<Set>& Overlaps::Of(TensorId a, TensorId b) {
 }
 
 std::optional<Set> Overlaps::Find(TensorId a, TensorId b) {
-  const Module& module = unknowns_.module();
-  if (!module.tensors[a].offset || !module.tensors[b].offset) {
-    return std::nullopt;
-  }
   const Place& first = PlaceOf(a);
   const Place& second = PlaceOf(b);
   Set overlap = unknowns_.Close(Lt(first.begin, second.end) & Lt(second.begin, first.end));
