@@ -27,17 +27,28 @@ void LogLoaded(const char* path, const Program& program) {
           program.manifest().hash);
 }
 
-/// What a call of packing works on.
-Status FindTiled(const etc_program* program, const char* graph, const char* name,
+Status FindTiled(const etc_program& program, const char* graph, const char* name,
                  const int64_t* extents, int32_t rank, TiledShape* shape) {
   const manifest::Graph* found = nullptr;
-  ETC_RETURN_IF_BAD(program->program->FindGraph(graph, &found));
+  ETC_RETURN_IF_BAD(program.program->FindGraph(graph, &found));
   for (const manifest::Param& param : found->params) {
     if (param.name == name) {
       return MakeTiledShape(*found, param, extents, rank, shape);
     }
   }
   return Fail(ETC_ERROR_NOT_FOUND, "graph `", found->name, "` has no parameter `", name, "`");
+}
+
+/// What a call of packing works on. Memory without elements may be null.
+Status TakeTiled(const etc_program* program, const char* graph, const char* param,
+                 const int64_t* shape, int32_t rank, const void* row_major, const void* packed,
+                 TiledShape* tiled) {
+  ETC_NEED(program, param, shape);
+  ETC_RETURN_IF_BAD(FindTiled(*program, graph, param, shape, rank, tiled));
+  if (tiled->Bytes() > 0) {
+    ETC_NEED(row_major, packed);
+  }
+  return {};
 }
 
 }  // namespace
@@ -85,12 +96,9 @@ void etc_program_free(etc_program* program) { delete program; }
 etc_status etc_pack(const etc_program* program, const char* graph, const char* param,
                     const int64_t* shape, int32_t rank, const void* row_major, void* packed) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, param, shape);
     etc::runtime::TiledShape tiled;
-    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
-    if (tiled.Bytes() > 0) {
-      ETC_NEED(row_major, packed);
-    }
+    ETC_RETURN_IF_BAD(
+        etc::runtime::TakeTiled(program, graph, param, shape, rank, row_major, packed, &tiled));
     return CopyOnHost(tiled, etc::runtime::Packing::Pack, row_major, packed);
   });
 }
@@ -98,12 +106,9 @@ etc_status etc_pack(const etc_program* program, const char* graph, const char* p
 etc_status etc_unpack(const etc_program* program, const char* graph, const char* param,
                       const int64_t* shape, int32_t rank, const void* packed, void* row_major) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, param, shape);
     etc::runtime::TiledShape tiled;
-    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
-    if (tiled.Bytes() > 0) {
-      ETC_NEED(packed, row_major);
-    }
+    ETC_RETURN_IF_BAD(
+        etc::runtime::TakeTiled(program, graph, param, shape, rank, row_major, packed, &tiled));
     return CopyOnHost(tiled, etc::runtime::Packing::Unpack, packed, row_major);
   });
 }
@@ -112,12 +117,9 @@ etc_status etc_pack_device(const etc_program* program, const char* graph, const 
                            const int64_t* shape, int32_t rank, const void* row_major, void* packed,
                            void* stream) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, param, shape);
     etc::runtime::TiledShape tiled;
-    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
-    if (tiled.Bytes() > 0) {
-      ETC_NEED(row_major, packed);
-    }
+    ETC_RETURN_IF_BAD(
+        etc::runtime::TakeTiled(program, graph, param, shape, rank, row_major, packed, &tiled));
     return CopyOnDevice(tiled, etc::runtime::Packing::Pack, row_major, packed, stream);
   });
 }
@@ -126,12 +128,9 @@ etc_status etc_unpack_device(const etc_program* program, const char* graph, cons
                              const int64_t* shape, int32_t rank, const void* packed,
                              void* row_major, void* stream) {
   return Guard([&]() -> Status {
-    ETC_NEED(program, param, shape);
     etc::runtime::TiledShape tiled;
-    ETC_RETURN_IF_BAD(etc::runtime::FindTiled(program, graph, param, shape, rank, &tiled));
-    if (tiled.Bytes() > 0) {
-      ETC_NEED(packed, row_major);
-    }
+    ETC_RETURN_IF_BAD(
+        etc::runtime::TakeTiled(program, graph, param, shape, rank, row_major, packed, &tiled));
     return CopyOnDevice(tiled, etc::runtime::Packing::Unpack, packed, row_major, stream);
   });
 }

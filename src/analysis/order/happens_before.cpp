@@ -188,7 +188,7 @@ const Map& HappensBefore::Between(size_t from, size_t to) {
   return reach.tasks[to];
 }
 
-HappensBefore HappensBefore::By(const std::set<std::pair<size_t, size_t>>& steps) const {
+HappensBefore HappensBefore::By(const StepSet& steps) const {
   TaskSteps some{CallSteps(calls_.size()), steps_.may_lack};
   for (const auto& [from, to] : steps) {
     some.calls.Between(from, to) = Directly(from, to);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -31,7 +30,7 @@ class HappensBefore {
   /// Whether single steps lead from call to call like this, whatever their tasks.
   bool Leads(size_t from, size_t to);
   /// The order by the chains of those single steps alone that lead from call to call like these.
-  HappensBefore By(const std::set<std::pair<size_t, size_t>>& steps) const;
+  HappensBefore By(const StepSet& steps) const;
   /// Of these pairs of tasks, those that no chain of single steps orders which leads from call to
   /// call like this.
   Map WithoutThoseAlong(const std::vector<size_t>& path, Map pairs) const;

@@ -32,6 +32,9 @@ class CallSteps {
   std::vector<std::vector<Step>> from_;
 };
 
+/// From which call to which some steps lead.
+using StepSet = std::set<std::pair<size_t, size_t>>;
+
 /// Single steps between the tasks of a program. Events make them now; whatever else puts a task
 /// behind another one, as a queue's push does, adds its own.
 struct TaskSteps {

@@ -6,15 +6,12 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
+#include "analysis/order/steps.h"
 #include "analysis/program.h"
 
 namespace etc {
-
-/// Steps from call to call.
-using StepSet = std::set<std::pair<size_t, size_t>>;
 
 class TaskSample {
  public:
