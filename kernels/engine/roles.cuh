@@ -10,6 +10,7 @@
 #include "arch/sm90/launch.cuh"
 #include "arch/sm90/registers.cuh"
 #include "engine/loader.cuh"
+#include "engine/options.cuh"
 
 #ifndef ETC_CONSUMER_WARPS
 #define ETC_CONSUMER_WARPS 8
@@ -259,11 +260,14 @@ ETC_DEVICE auto PrefetchTask(int, const Consumer& consumer, const Args& args, Co
 template <class Kernel, class Args, class... Coordinates>
 ETC_DEVICE void PrefetchTask(long, const Consumer&, const Args&, Coordinates...) {}
 
+/// Registers of a helper's thread: fewer where a kernel says so, whose consumers need what is left.
+ETC_OPTION(HelperRegisters, kHelperRegisters, int, 96);
+
 /// Carves the dynamic shared memory of a CTA: ring, scratch, the epilogue warp's buffers, barriers.
 /// kSlotBytes is 0 without a ring, kPartialsBytes (of one buffer) without a reduction; the ring has
-/// as many slots as there is room for, but no more than kDepth.
+/// as many slots as there is room for. What kHelperRegisters leave is the consumers'.
 template <int kSlotBytes, int kScratchBytes, int kPartialsBytes, int kSharedBytes,
-          int kDepth = 1 << 30>
+          int kHelperRegisters>
 struct Block {
   // The helpers are one group of four warps, so that it can give registers to the consumers.
   static constexpr int kThreads = Consumer::kThreads + 128;
@@ -273,8 +277,8 @@ struct Block {
   static constexpr int kOwnBytes =
       kScratch + Exchange::kBuffers * kPartials + (Exchange::kBuffers + 1 + Exchange::kAhead) * 16;
   static_assert(kOwnBytes <= kSharedBytes, "its scratch fits into shared memory");
-  static constexpr int kRoom = (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
-  static constexpr int kSlots = kSlotBytes == 0 ? 0 : kRoom < kDepth ? kRoom : kDepth;
+  static constexpr int kSlots =
+      kSlotBytes == 0 ? 0 : (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
   static_assert(kSlotBytes == 0 || kSlots >= 2, "shared memory has room for two ring slots");
 
   char* shared;
@@ -307,10 +311,9 @@ struct Block {
   /// For all threads, first of all. The loader and the epilogue warp are helpers.
   ETC_DEVICE bool IsHelper() const {
     constexpr int launched = 65536 / kThreads / 8 * 8;
-    constexpr int helper = 96;
-    constexpr int spare = (launched - helper) * 128 / Consumer::kThreads / 8 * 8;
+    constexpr int spare = (launched - kHelperRegisters) * 128 / Consumer::kThreads / 8 * 8;
     if (threadIdx.x >= Consumer::kThreads) {
-      GiveRegisters<helper>();
+      GiveRegisters<kHelperRegisters>();
       return true;
     }
     TakeRegisters<launched + spare>();

@@ -96,7 +96,8 @@ class CudaWriter {
     out.Line(fmt::format("namespace kernel_{} {{", kernel.name));
     WriteConstants(out, raised);
     WriteParams(out, raised);
-    std::string slots = "0", scratch = "0", partials = "0";
+    std::string slots = "0", scratch = "0", partials = "0",
+                registers = "HelperRegisters<void>::value";
     for (const RaisedDevice& each : raised.devices) {
       const Device& device = each.device;
       out.Line("");
@@ -110,6 +111,8 @@ class CudaWriter {
       scratch = fmt::format("LargerOf({}, Impl_{}::kScratchBytes)", scratch, device.name);
       partials =
           fmt::format("LargerOf({}, ReductionOf<Impl_{}>::kPartialsBytes)", partials, device.name);
+      registers =
+          fmt::format("SmallerOf({}, HelperRegisters<Impl_{}>::value)", registers, device.name);
     }
     if (HasChecks(kernel)) {
       WriteParamChecks(out, kernel_scope);
@@ -125,6 +128,7 @@ class CudaWriter {
       out.Line(fmt::format("constexpr int kSlotBytes = {};", slots));
       out.Line(fmt::format("constexpr int kScratchBytes = {};", scratch));
       out.Line(fmt::format("constexpr int kPartialsBytes = {};", partials));
+      out.Line(fmt::format("constexpr int kHelperRegisters = {};", registers));
       std::string shared = fmt::format("{}", raised.block_bytes);
       if (raised.most_ahead > 0) {
         out.Line(fmt::format("constexpr int kTicketsBegin = TicketsBegin({}, {});", shared,
@@ -134,7 +138,8 @@ class CudaWriter {
         shared = "kTicketsBegin";
       }
       out.Line(
-          fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}>;",
+          fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}, "
+                      "kHelperRegisters>;",
                       SharedText(kernel, shared)));
       out.Line("");
       WriteFlags(out, kernel_scope);
@@ -195,8 +200,10 @@ class CudaWriter {
       const std::string& device = raised.devices[share.device].device.name;
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
-      out.Line(fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device,
-                           SharedText(raised.kernel, fmt::format("{}", raised.block_bytes))));
+      out.Line(
+          fmt::format("    ReductionOf<Impl_{0}>::kPartialsBytes, {1}, "
+                      "HelperRegisters<Impl_{0}>::value>;",
+                      device, SharedText(raised.kernel, fmt::format("{}", raised.block_bytes))));
       const std::tuple<Role, const char*, const char*> roles[] = {
           {Role::Loader, "Load", "Loader& loader"},
           {Role::EpilogueWarp, "Reduce", "EpilogueWarp& epilogue_warp"},

@@ -18,19 +18,13 @@ bool IsComputed(const Module& module, const Share& share) {
          share.range_waits.empty();
 }
 
-/// Shares that have one throttle: the calls of a repeat delay each other, and none outside of it.
-struct Run {
-  ThrottleChoice choice;
-  double chain = 0, hidden = 0, streaming = 0;  // us, of all signals
-  double paced_bytes =
-      0;  // of the streamed ones, those of shares that have no throttle of their own
-  double computed_bytes = 0;  // in one iteration, behind what says which they are
-  double fetched_bytes = 0;   // of activations
-  double fetched_once = 0;    // of them in one iteration
-  bool flagged = false;       // whether a part of the chain is of flagged words
-  bool of_peers = false;      // whether ranks signal to each other in it
+/// What calls wait for: us of all signals, by what the target says of one.
+struct Signals {
+  double chain = 0, hidden = 0, streaming = 0;
+  bool flagged = false;   // whether a part of them is flagged words
+  bool of_peers = false;  // whether ranks signal to each other
 
-  void Add(const Module& module, const CallCost& call, const Target& target) {
+  void Add(const CallCost& call, const Target& target) {
     for (const EdgeCost& edge : call.edges) {
       flagged |= edge.mechanism == Mechanism::FlagInData;
       of_peers |= edge.mechanism != Mechanism::None && edge.of_peers;
@@ -39,6 +33,28 @@ struct Run {
     chain += iterations * SlowestEdge(call, target.chain, target.of_peer);
     hidden += iterations * SlowestEdge(call, target.hidden, target.of_peer);
     streaming += iterations * SlowestEdge(call, target.streaming, target.of_peer);
+  }
+};
+
+/// Shares that have one throttle: the calls of a repeat delay each other, and none outside of it.
+struct Run {
+  ThrottleChoice choice;
+  Signals signals;  // beside what is streamed
+  Signals so_far;   // and those behind it
+  double paced_bytes =
+      0;  // of the streamed ones, those of shares that have no throttle of their own
+  double computed_bytes = 0;  // in one iteration, behind what says which they are
+  double fetched_bytes = 0;   // of activations
+  double fetched_once = 0;    // of them in one iteration
+
+  void Add(const Module& module, const CallCost& call, const Target& target) {
+    so_far.Add(call, target);
+    // Behind the last stream there is nothing that a signal could meet, but in a repeat the next
+    // iteration's.
+    if (call.streamed_bytes > 0 || !call.loops.empty()) {
+      signals = so_far;
+    }
+    auto iterations = static_cast<double>(call.iterations);
     choice.streamed_bytes += iterations * call.streamed_bytes;
     const Share& share = std::get<Share>(module.nodes[call.share]);
     paced_bytes += HasOwnThrottle(module, share) ? 0 : iterations * call.streamed_bytes;
@@ -51,6 +67,7 @@ struct Run {
   }
 
   void Choose(const Target& target) {
+    const auto& [chain, hidden, streaming, flagged, of_peers] = signals;
     double stream = paced_bytes / target.stream_bytes;
     bool is_long = chain > 0 && computed_bytes >= target.computed_stream * target.stream_bytes;
     choice.own.in_flight = is_long ? target.long_in_flight : target.computed_in_flight;
@@ -87,7 +104,7 @@ struct Run {
 
   /// What is on its way delays the fence in front of each signal, and an interval gains nothing.
   void ChooseForEvents(double stream, const Target& target) {
-    if (stream < streaming) {
+    if (stream < signals.streaming) {
       choice.throttle.in_flight = target.hidden_in_flight;
       choice.reason += ", so what is on its way delays the fences in front of the signals";
     } else {

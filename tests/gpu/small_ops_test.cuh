@@ -80,8 +80,9 @@ void TestArgMaxOf(Report& report) {
   }
   report.Check(different == 0, "argmax: " + std::to_string(different) + " launches wrong");
 }
+template <int vocabulary>
 struct BlocksProgram {
-  static constexpr int kBatch = 4, kVocabulary = 50304, kBlock = 16;
+  static constexpr int kBatch = 4, kVocabulary = vocabulary, kBlock = 16;
   struct Args {
     const float* logits;
     static constexpr long long logits_1 = kVocabulary;
@@ -105,9 +106,9 @@ struct BlocksProgram {
 
 /// Equals in one block, in several blocks, and in the last one; a row of not-a-numbers, whose token
 /// is of the last block, as good as any.
-inline void TestArgMaxOfBlocks(Report& report) {
-  constexpr int n = BlocksProgram::kVocabulary, batch = BlocksProgram::kBatch;
-  constexpr int block = BlocksProgram::kBlock;
+template <class Program>
+void TestArgMaxOfBlocks(Report& report) {
+  constexpr int n = Program::kVocabulary, batch = Program::kBatch, block = Program::kBlock;
   Random random(6);
   std::vector<float> logits(size_t(batch) * n), largest(logits.size() / block, std::nanf(""));
   for (float& value : logits) {
@@ -129,7 +130,7 @@ inline void TestArgMaxOfBlocks(Report& report) {
   }
   Buffer<float> device_logits(logits), device_largest(largest);
   Buffer<i32> token(batch);
-  Launcher<BlocksProgram> launcher;
+  Launcher<Program> launcher;
   int different = 0;
   for (int launch = 0; launch < kLaunches; ++launch) {
     token.Fill(0xff);
@@ -140,11 +141,13 @@ inline void TestArgMaxOfBlocks(Report& report) {
                "argmax of blocks: " + std::to_string(different) + " launches wrong");
 }
 
-/// Element by element, and in pieces of 16 bytes.
+/// Element by element, and in pieces of 16 bytes; blocks that are all on their way at once, and
+/// more.
 inline void TestArgMax(Report& report) {
   TestArgMaxOf<ArgMaxProgram<50257, 1024>>(report);
   TestArgMaxOf<ArgMaxProgram<50304, 9600>>(report);
-  TestArgMaxOfBlocks(report);
+  TestArgMaxOfBlocks<BlocksProgram<50304>>(report);
+  TestArgMaxOfBlocks<BlocksProgram<262208>>(report);
 }
 
 struct NormGateProgram {

@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(Consumer::kThreads + 128, 1)
   Program program = given;
   FlagsIn<Program>::Use(program, flags.set);
   Block<Program::kSlotBytes, Program::kScratchBytes, ReductionIn<Program>::kPartialsBytes,
-        kSharedBytes>
+        kSharedBytes, HelperRegisters<Program>::value>
       block;
   if (block.IsHelper()) {
     if (block.IsLoader()) {

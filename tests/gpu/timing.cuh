@@ -67,7 +67,8 @@ void TimeStream() {
   Buffer<Output> y(size_t(max_batch) * outputs);
   constexpr int repeats = 8;
   constexpr int slots = Block<Case::Kernel::kSlotBytes, Case::Kernel::kScratchBytes,
-                              Case::Kernel::Reduction::kPartialsBytes, kSharedBytes>::kSlots;
+                              Case::Kernel::Reduction::kPartialsBytes, kSharedBytes,
+                              HelperRegisters<typename Case::Kernel>::value>::kSlots;
   double bytes = 2.0 * depth * outputs * repeats;
   typename Case::Args args{};
   args.x = x.data(), args.w = weights.data(), args.y = y.data();

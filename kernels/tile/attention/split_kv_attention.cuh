@@ -61,6 +61,7 @@ struct SplitAttention {
   using Records = WarpRecords<kDim, kGroup>;
   // Registers hold the keys and the values of a tile, and the sums, of no longer heads.
   static constexpr bool kWholeTile = kDim <= 128;
+  static constexpr int kHelperRegisters = kWholeTile ? HelperRegisters<void>::value : 88;
 
   static_assert(Pages::kPageSize % Shape::kSlotRows == 0,
                 "a page is a multiple of what a slot holds");

@@ -124,8 +124,13 @@ struct ArgMaxFinal {
 
 template <class Config, class Args>
 struct ArgMaxOfBlocks {
-  static constexpr int kBlock = int(Args::logits_1 / Args::largest_0);
-  static_assert(kBlock <= 32 && kBlock * Args::largest_0 == Args::logits_1, "blocks of equal size");
+  static constexpr int kBlocks = int(Args::largest_0);
+  static constexpr int kBlock = int(Args::logits_1) / kBlocks;
+  static_assert(kBlock <= 32 && kBlock * kBlocks == Args::logits_1, "blocks of equal size");
+  // One SM reads all blocks while the others have nothing to do: what the registers of its threads
+  // hold is on its way at once.
+  static constexpr int kRounds = DivideUp(kBlocks, Consumer::kThreads);
+  static constexpr int kAtOnce = DivideUp(kRounds, DivideUp(kRounds, 48));
   static constexpr int kSlotBytes = 0;
   static constexpr int kScratchBytes = kWinnersBytes;
 
@@ -139,9 +144,18 @@ struct ArgMaxOfBlocks {
     // The first of all, and of a block, where no logit is larger than minus infinity, as one that
     // is not a number.
     Candidate block{NegativeInfinity(), 0};
-#pragma unroll 16
-    for (int i = consumer.thread; i < int(args.largest_0); i += Consumer::kThreads) {
-      block.Challenge(args.largest[i64(i) * args.largest_1 + b], i);
+#pragma unroll 1
+    for (int first = consumer.thread; first < kBlocks; first += kAtOnce * Consumer::kThreads) {
+      float values[kAtOnce];
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const int i = first + j * Consumer::kThreads;
+        values[j] = i < kBlocks ? args.largest[i64(i) * args.largest_1 + b] : NegativeInfinity();
+      }
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        block.Challenge(values[j], first + j * Consumer::kThreads);
+      }
     }
     block = JoinWarps(consumer, parity, block);
     if (consumer.warp == 0) {

@@ -8,6 +8,7 @@ namespace etc {
 
 /// For sizes that are known when the text is compiled.
 constexpr int LargerOf(int a, int b) { return a < b ? b : a; }
+constexpr int SmallerOf(int a, int b) { return a < b ? a : b; }
 
 template <class T>
 ETC_DEVICE T Min(T a, T b) {
