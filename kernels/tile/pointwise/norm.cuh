@@ -55,18 +55,26 @@ class SumOfAll {
  public:
   static constexpr int kScratchBytes = 2 * Consumer::kWarps * 4;
 
+  /// By addresses of 32 bits: NVRTC makes 64 of a pointer to shared memory, and kernels that are
+  /// short of registers spill for it.
   ETC_DEVICE float Sum(Consumer& consumer, float value) {
-    float* sums = reinterpret_cast<float*>(consumer.scratch) + parity_ * Consumer::kWarps;
+    const u32 sums = SharedAddress(consumer.scratch) + parity_ * Consumer::kWarps * 4;
     parity_ ^= 1;
     value = GroupSum<32>(value);
     if (consumer.lane == 0) {
-      sums[consumer.warp] = value;
+      StoreShared(sums + consumer.warp * 4, value);
     }
     consumer.Sync();
     float sum = 0;
+    static_assert(Consumer::kWarps % 4 == 0, "warps come in groups of four");
 #pragma unroll
-    for (int warp = 0; warp < Consumer::kWarps; ++warp) {
-      sum += sums[warp];
+    for (int warp = 0; warp < Consumer::kWarps; warp += 4) {
+      float parts[4];
+      LoadShared(sums + warp * 4, parts);
+#pragma unroll
+      for (float part : parts) {
+        sum += part;
+      }
     }
     return sum;
   }
