@@ -345,7 +345,8 @@ ETC_API etc_status etc_instance_allow_overlap(etc_instance* instance, const char
 ETC_API etc_status etc_instance_workspace_bytes(const etc_instance* instance, int64_t* bytes);
 /* Memory to use instead of the runtime's own, aligned to 256 bytes; null takes it back. */
 ETC_API etc_status etc_instance_bind_workspace(etc_instance* instance, void* data, int64_t bytes);
-/* Allocates now what a launch under the current dims needs, so that the launch can be captured. */
+/* Allocates now what a launch under the current dims needs, so that the launch can be captured:
+ * before the capture, unless there is enough already. */
 ETC_API etc_status etc_instance_reserve(etc_instance* instance);
 /* SMs (host: threads) that a launch uses; 0: all of them. */
 ETC_API etc_status etc_instance_set_sms(etc_instance* instance, int32_t sms);

@@ -40,12 +40,12 @@ bool CheckRequirements(const Module& module, const Env& sizes, Diagnostics& diag
     std::string text;
     for (SymbolId dim : DimsIn(module, condition)) {
       if (auto given = sizes.find(dim); given != sizes.end()) {
-        text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", module.symbols[dim].name,
+        text += fmt::format("{}{} = {}", text.empty() ? " for " : ", ", module.symbols[dim].name,
                             given->second);
       }
     }
     diagnostics.Error(DiagnosticKind::CommandLine, module.RangeOf(condition),
-                      fmt::format("the program requires `{}`, which does not hold for {}",
+                      fmt::format("the program requires `{}`, which does not hold{}",
                                   Print(module, condition), text));
     ok = false;
   }

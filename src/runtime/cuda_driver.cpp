@@ -75,8 +75,11 @@ Status Driver::Check(Result result, const char* call) const {
   if (cuGetErrorString(result, &text) != kSuccess || text == nullptr) {
     text = "no description";
   }
-  return Fail(result == kOutOfMemory ? ETC_ERROR_OUT_OF_MEMORY : ETC_ERROR_DEVICE, call,
-              " failed: ", name, " (", text, ")");
+  const etc_status status = result == kOutOfMemory ? ETC_ERROR_OUT_OF_MEMORY
+                            : result >= kCaptureUnsupported && result <= kCaptureWrongThread
+                                ? ETC_ERROR_CAPTURE
+                                : ETC_ERROR_DEVICE;
+  return Fail(status, call, " failed: ", name, " (", text, ")");
 }
 
 void Driver::Note(Result result, const char* call) const noexcept {

@@ -284,6 +284,9 @@ Status Instance::Grow(const MemorySizes& needed, void* stream) {
 Status Instance::Reserve() {
   Plan plan;
   ETC_RETURN_IF_BAD(PlanNow(&plan));
+  if (memory_.Fits(plan.memory)) {
+    return {};
+  }
   ETC_RETURN_IF_BAD(Grow(plan.memory, nullptr));
   // The launch may come on a stream that is not ordered after the default one.
   return backend_->Synchronize(nullptr);

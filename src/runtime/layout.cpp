@@ -16,9 +16,8 @@ Status Misfit(const Parts&... parts) {
   return Fail(ETC_ERROR_BIND, parts...);
 }
 
-Status CheckExtent(const manifest::Graph& graph, const manifest::Param& param, size_t axis,
-                   int64_t given) {
-  const Expr& expr = param.shape[axis];
+/// `axis` is that of the given tensor, which may be one of an array.
+Status CheckExtent(const manifest::Graph& graph, const Expr& expr, size_t axis, int64_t given) {
   if (expr.kind == Expr::Kind::Int && given != expr.value) {
     return Misfit("extent ", axis, " is ", given, ", but must be ", expr.value);
   }
@@ -62,7 +61,7 @@ Status FitTiles(const manifest::Graph& graph, const manifest::Param& param, cons
   const auto rank = static_cast<size_t>(given_rank);
   int64_t bytes = FindDType(param.dtype)->bytes;
   for (size_t axis = 0; axis < rank; ++axis) {
-    ETC_RETURN_IF_BAD(CheckExtent(graph, param, axis + (is_one ? 1 : 0), shape[axis]));
+    ETC_RETURN_IF_BAD(CheckExtent(graph, param.shape[axis + (is_one ? 1 : 0)], axis, shape[axis]));
     const int64_t size = axis + 2 == rank   ? param.tile->rows
                          : axis + 1 == rank ? param.tile->columns
                                             : 1;

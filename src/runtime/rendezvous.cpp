@@ -234,8 +234,9 @@ Status Rendezvous::Find() {
   Connection& zero = peers_[0].connection;
   ETC_RETURN_IF_BAD(Listen(&own, &listener));
   if (Status status = Connect(options_.at, deadline, &zero); !status.Ok()) {
-    return Fail(status.code, "rank ", options_.rank, " has not found rank 0 within ",
-                SecondsOf(options_.timeout), ": ", status.message);
+    return Fail(status.code, "rank ", options_.rank, " has not found rank 0",
+                deadline.HasPassed() ? Cat(" within ", SecondsOf(options_.timeout)) : "", ": ",
+                status.message);
   }
   ETC_RETURN_IF_BAD(
       zero.Send({.kind = Message::kHello, .text = Bytes(HelloOf(options_, own.port))}, deadline));

@@ -58,10 +58,10 @@ Status CheckRequirements(const manifest::Graph& graph,
     CollectDims(requirement.holds, &used);
     std::string sizes;
     for (const size_t dim : used) {
-      sizes += Cat(sizes.empty() ? "" : ", ", graph.dims[dim].name, " = ", dims[dim]);
+      sizes += Cat(sizes.empty() ? " for " : ", ", graph.dims[dim].name, " = ", dims[dim]);
     }
     return Fail(ETC_ERROR_DIM, "graph `", graph.name, "` requires `", requirement.text,
-                "`, which does not hold for ", sizes);
+                "`, which does not hold", sizes);
   }
   return {};
 }

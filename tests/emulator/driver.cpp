@@ -29,7 +29,6 @@ namespace {
 constexpr Result kNotSupported = 801;
 constexpr Result kInvalidImage = 200;
 constexpr Result kInvalidHandle = 400;
-constexpr Result kCaptureUnsupported = 900;
 
 char* Memory(DevicePointer address) { return reinterpret_cast<char*>(address); }
 

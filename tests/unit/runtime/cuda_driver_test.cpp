@@ -70,6 +70,8 @@ TEST_CASE("the driver's numbers are the toolkit's") {
   CHECK(kPointerAccess == static_cast<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS));
   CHECK(kPointerMempool == static_cast<int>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE));
   CHECK(kMemoryDevice == static_cast<int>(CU_MEMORYTYPE_DEVICE));
+  CHECK(kCaptureUnsupported == static_cast<int>(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
+  CHECK(kCaptureWrongThread == static_cast<int>(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD));
   CHECK(kCaptureNone == static_cast<int>(CU_STREAM_CAPTURE_STATUS_NONE));
   CHECK(kCaptureThreadLocal == static_cast<int>(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
   CHECK(kCaptureRelaxed == static_cast<int>(CU_STREAM_CAPTURE_MODE_RELAXED));

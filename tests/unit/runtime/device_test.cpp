@@ -86,8 +86,14 @@ TEST_CASE("nothing is allocated during a capture") {
   CHECK(fake.launches.empty());
   CHECK(fake.allocations.size() == 1);
 
+  fake.failures["cuMemAlloc_v2"] = 900;  // as captures in the global mode have it
+  CHECK(FailureOf([&] { instance.Reserve(); }).status == ETC_ERROR_CAPTURE);
+  fake.failures.clear();
   instance.Reserve();
   CHECK(fake.synchronized == std::vector<void*>{nullptr});
+  instance.Reserve();  // with enough there is nothing to wait for, and so nothing that a capture
+                       // forbids
+  CHECK(fake.synchronized.size() == 1);
   instance.Launch(Stream(5));
   CHECK(fake.launches.size() == 1);
 }

@@ -85,9 +85,8 @@ cuda::Result cuGraphAddDependencies_v2(void* graph, void* const* from, void* con
 cuda::Result cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
   *executable = &state;  // the driver leaves something there when it fails
   FAIL_IF_ASKED
-  constexpr cuda::Result kCaptureUnsupported = 900;
   if (!state.capturing.empty() && state.capture_mode != cuda::kCaptureRelaxed) {
-    return kCaptureUnsupported;
+    return cuda::kCaptureUnsupported;
   }
   const std::vector<Graph::Node>& nodes = AsGraph(graph)->nodes;
   for (size_t i = 1; i < nodes.size(); ++i) {

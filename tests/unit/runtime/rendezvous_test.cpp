@@ -211,6 +211,9 @@ TEST_CASE("what keeps ranks from joining is said to all") {
   CHECK(Rendezvous::Join({1, 2, nobody, milliseconds(200)}, &none).message ==
         "rank 1 has not found rank 0 within 200 ms: cannot reach " + nobody.Text() +
             ": Connection refused");
+  CHECK(Rendezvous::Join({1, 2, {"no.such.host.invalid", 1}, timeout}, &none)
+            .message.rfind("rank 1 has not found rank 0: `no.such.host.invalid` is no address: ",
+                           0) == 0);
 }
 
 TEST_CASE("another version of the protocol is said to both") {
