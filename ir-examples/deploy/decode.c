@@ -44,7 +44,7 @@ static void put(void* to, const void* from, int64_t bytes) {
   if (on_device) {
     check(etc_device_copy_to(to, from, bytes));
   } else {
-    memcpy(to, from, bytes);
+    memcpy(to, from, (size_t)bytes);
   }
 }
 

@@ -26,8 +26,8 @@ int main(int argc, char** argv) {
     fprintf(stderr, "row_sum_c ARTIFACT\n");
     return 2;
   }
-  a_data = malloc(rows * columns * sizeof *a_data);
-  c_data = malloc(rows * sizeof *c_data);
+  a_data = malloc((size_t)(rows * columns) * sizeof *a_data);
+  c_data = malloc((size_t)rows * sizeof *c_data);
   if (!a_data || !c_data) {
     return 1;
   }

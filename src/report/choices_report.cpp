@@ -45,7 +45,7 @@ std::string OptionsText(const ExplainedChoice& choice) {
     const Option& option = choice.decision.question.options[order[i]];
     double us = choice.us[order[i]];
     text += i == 0 ? "" : ", ";
-    text += !std::isfinite(us) ? option.name + " is wrong"
+    text += !std::isfinite(us) ? option.name + " has no estimate"
             : i == 0
                 ? fmt::format("{} {:.1f} us", option.name, us)
                 : fmt::format("{} +{:.1f} %", option.name, 100 * (us / choice.us[order[0]] - 1));
