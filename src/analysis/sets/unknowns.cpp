@@ -10,6 +10,22 @@
 #include "ir/requirements.h"
 
 namespace etc {
+namespace {
+
+/// The sets of one piece that its domains are made of.
+int64_t CountPieces(const PwAff& value) {
+  int64_t pieces = 0;
+  auto count = [](isl_set* domain, isl_aff* affine, void* sum) {
+    *static_cast<int64_t*>(sum) += isl_set_n_basic_set(domain);
+    isl_set_free(domain);
+    isl_aff_free(affine);
+    return isl_stat_ok;
+  };
+  return isl_pw_aff_foreach_piece(value.get(), count, &pieces) == isl_stat_ok ? pieces : 0;
+}
+
+}  // namespace
+
 Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext& context)
     : module_(module), program_(program), context_(context), sizes_(All()), unused_(All()) {
   const std::set<SymbolId> used = UsedDims(module, program);
@@ -179,7 +195,38 @@ PwAff Unknowns::Simplify(const PwAff& value) const {
   }
   facts = CloseVariables(facts);
   PwAff possible = Coalesce(PwAff(isl_pw_aff_intersect_params(value.copy(), facts.copy())));
-  return Coalesce(PwAff(isl_pw_aff_gist_params(possible.copy(), facts.copy())));
+  PwAff simple = Coalesce(PwAff(isl_pw_aff_gist_params(possible.copy(), facts.copy())));
+  for (const std::string& name : Involved(simple)) {
+    if (CountPieces(simple) > 2) {
+      simple = AlongTwoValues(name, simple, facts);
+    }
+  }
+  return simple;
+}
+
+/// Where the facts leave a parameter two neighbouring values, and what each makes of `value`
+/// differs by a constant, that is a line along the parameter: one piece for those of both.
+PwAff Unknowns::AlongTwoValues(const std::string& name, const PwAff& value,
+                               const Set& facts) const {
+  PwAff parameter = Param(name);
+  Bounds bounds = BoundsOf(parameter);
+  if (!bounds.lo || !bounds.hi || *bounds.hi - *bounds.lo != 1) {
+    return value;
+  }
+  auto at = [&](int64_t number) {
+    Set there = facts & Eq(parameter, Constant(number));
+    PwAff part(isl_pw_aff_intersect_params(value.copy(), there.copy()));
+    return Coalesce(PwAff(isl_pw_aff_gist_params(part.copy(), there.copy())));
+  };
+  PwAff low = at(*bounds.lo);
+  PwAff step = at(*bounds.hi) - low;
+  std::vector<std::string> left = Involved(low + step);
+  if (isl_pw_aff_is_cst(step.get()) != isl_bool_true ||
+      std::find(left.begin(), left.end(), name) != left.end()) {
+    return value;
+  }
+  PwAff line = Coalesce(low + (parameter - Constant(*bounds.lo)) * step);
+  return CountPieces(line) < CountPieces(value) ? line : value;
 }
 
 Unknowns::Bounds Unknowns::BoundsOf(const PwAff& value) const {

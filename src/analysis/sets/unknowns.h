@@ -188,6 +188,7 @@ class Unknowns {
   const Set& FactsOf(const std::vector<std::string>& names) const;
   std::string OperationOf(const Term& term);
   PwAff Add(Term term, const Facts& facts);
+  PwAff AlongTwoValues(const std::string& name, const PwAff& value, const Set& facts) const;
   Set StoredFacts(TensorId tensor, const PwAff& value) const;
   Set BelowFacts(const PwAff& quotient, const PwAff& a, const PwAff& b) const;
   Set MultipleFacts(const PwAff& quotient, const PwAff& b, const PwAff& product) const;
