@@ -226,7 +226,9 @@ PwAff Unknowns::AlongTwoValues(const std::string& name, const PwAff& value,
     return value;
   }
   PwAff line = Coalesce(low + (parameter - Constant(*bounds.lo)) * step);
-  return CountPieces(line) < CountPieces(value) ? line : value;
+  const bool is_shorter = CountPieces(line) < CountPieces(value);
+  // What else the facts say of the others may leave one of both undefined for some of them.
+  return is_shorter && AreEqualOn(facts, line, value) ? line : value;
 }
 
 Unknowns::Bounds Unknowns::BoundsOf(const PwAff& value) const {
