@@ -265,9 +265,10 @@ ETC_OPTION(HelperRegisters, kHelperRegisters, int, 96);
 
 /// Carves the dynamic shared memory of a CTA: ring, scratch, the epilogue warp's buffers, barriers.
 /// kSlotBytes is 0 without a ring, kPartialsBytes (of one buffer) without a reduction; the ring has
-/// as many slots as there is room for. What kHelperRegisters leave is the consumers'.
+/// as many slots as there is room for, but no more than kDepth. What kHelperRegisters leave is the
+/// consumers'.
 template <int kSlotBytes, int kScratchBytes, int kPartialsBytes, int kSharedBytes,
-          int kHelperRegisters>
+          int kHelperRegisters, int kDepth = 1 << 30>
 struct Block {
   // The helpers are one group of four warps, so that it can give registers to the consumers.
   static constexpr int kThreads = Consumer::kThreads + 128;
@@ -277,8 +278,8 @@ struct Block {
   static constexpr int kOwnBytes =
       kScratch + Exchange::kBuffers * kPartials + (Exchange::kBuffers + 1 + Exchange::kAhead) * 16;
   static_assert(kOwnBytes <= kSharedBytes, "its scratch fits into shared memory");
-  static constexpr int kSlots =
-      kSlotBytes == 0 ? 0 : (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
+  static constexpr int kRoom = (kSharedBytes - kOwnBytes) / (kRingSlotBytes + 16);
+  static constexpr int kSlots = kSlotBytes == 0 ? 0 : kRoom < kDepth ? kRoom : kDepth;
   static_assert(kSlotBytes == 0 || kSlots >= 2, "shared memory has room for two ring slots");
 
   char* shared;

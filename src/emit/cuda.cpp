@@ -138,9 +138,8 @@ class CudaWriter {
         shared = "kTicketsBegin";
       }
       out.Line(
-          fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}, "
-                      "kHelperRegisters>;",
-                      SharedText(kernel, shared)));
+          fmt::format("using CtaMemory = Block<kSlotBytes, kScratchBytes, kPartialsBytes, {}>;",
+                      LimitsText(kernel, shared, "kHelperRegisters")));
       out.Line("");
       WriteFlags(out, kernel_scope);
       WriteRoles(out, kernel_scope);
@@ -200,10 +199,9 @@ class CudaWriter {
       const std::string& device = raised.devices[share.device].device.name;
       out.Line(fmt::format(
           "using CtaMemory{0} = Block<Impl_{1}::kSlotBytes, Impl_{1}::kScratchBytes,", i, device));
-      out.Line(
-          fmt::format("    ReductionOf<Impl_{0}>::kPartialsBytes, {1}, "
-                      "HelperRegisters<Impl_{0}>::value>;",
-                      device, SharedText(raised.kernel, fmt::format("{}", raised.block_bytes))));
+      out.Line(fmt::format("    ReductionOf<Impl_{}>::kPartialsBytes, {}>;", device,
+                           LimitsText(raised.kernel, fmt::format("{}", raised.block_bytes),
+                                      fmt::format("HelperRegisters<Impl_{}>::value", device))));
       const std::tuple<Role, const char*, const char*> roles[] = {
           {Role::Loader, "Load", "Loader& loader"},
           {Role::EpilogueWarp, "Reduce", "EpilogueWarp& epilogue_warp"},
@@ -284,9 +282,12 @@ class CudaWriter {
     out.Close();
   }
 
-  /// The bytes of shared memory, and how many slots of the ring to make of them at most.
-  static std::string SharedText(const Kernel& kernel, const std::string& bytes) {
-    return kernel.depth ? fmt::format("{}, {}", bytes, *kernel.depth) : bytes;
+  /// The bytes of shared memory, the registers of helpers, and how many slots of the ring to make
+  /// of the bytes at most.
+  static std::string LimitsText(const Kernel& kernel, const std::string& bytes,
+                                const std::string& registers) {
+    return fmt::format("{}, {}{}", bytes, registers,
+                       kernel.depth ? fmt::format(", {}", *kernel.depth) : "");
   }
 
   const RaisedModule& raised_;
