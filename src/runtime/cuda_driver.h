@@ -27,11 +27,11 @@ using GraphExec = struct GraphExecHandle*;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kInvalidValue = 1;
 inline constexpr Result kOutOfMemory = 2;
-inline constexpr Result kCaptureUnsupported = 900;  // the first of what a capture does not allow
-inline constexpr Result kCaptureWrongThread = 908;  // the last
 inline constexpr Result kNotFound = 500;
 inline constexpr Result kNotReady = 600;
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;
+inline constexpr Result kCaptureUnsupported = 900;  // the first of what a capture does not allow
+inline constexpr Result kCaptureWrongThread = 908;  // the last
 
 inline constexpr int kAttributeSms = 16;
 inline constexpr int kAttributeComputeMajor = 75;

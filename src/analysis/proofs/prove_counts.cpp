@@ -157,8 +157,7 @@ class CountProof {
         return false;
       }
       length = Coalesce(length);
-      bool constant = isl_pw_aff_is_cst(length.get()) == isl_bool_true ||
-                      isl_pw_aff_is_cst(product.get()) == isl_bool_true;
+      bool constant = IsConstant(length) || IsConstant(product);
       affine = affine && constant;
       lengths.push_back(length);
       if (affine) {

@@ -11,8 +11,6 @@
 namespace etc {
 namespace {
 
-bool IsConstant(const PwAff& value) { return isl_pw_aff_is_cst(value.get()) == isl_bool_true; }
-
 /// Whether a divisor is a constant other than 0.
 bool IsDivisor(const PwAff& value) {
   if (!IsConstant(value)) {

@@ -24,8 +24,6 @@ bool IsOfDims(const Unknowns& unknowns, const PwAff& value) {
   });
 }
 
-bool IsConstant(const PwAff& value) { return isl_pw_aff_is_cst(value.get()) == isl_bool_true; }
-
 class Finder {
  public:
   explicit Finder(Unknowns& unknowns)

@@ -100,6 +100,10 @@ PwAff operator-(const PwAff& a, const PwAff& b);
 /// One side must be constant.
 PwAff operator*(const PwAff& a, const PwAff& b);
 
+/// Whether all pieces of the value are constants.
+inline bool IsConstant(const PwAff& value) {
+  return isl_pw_aff_is_cst(value.get()) == isl_bool_true;
+}
 /// Whether the object is certainly empty.
 inline bool IsEmpty(const Set& set) { return isl_set_is_empty(set.get()) == isl_bool_true; }
 inline bool IsEmpty(const Map& map) { return isl_map_is_empty(map.get()) == isl_bool_true; }

@@ -13,15 +13,8 @@ namespace etc {
 namespace {
 
 /// The sets of one piece that its domains are made of.
-int64_t CountPieces(const PwAff& value) {
-  int64_t pieces = 0;
-  auto count = [](isl_set* domain, isl_aff* affine, void* sum) {
-    *static_cast<int64_t*>(sum) += isl_set_n_basic_set(domain);
-    isl_set_free(domain);
-    isl_aff_free(affine);
-    return isl_stat_ok;
-  };
-  return isl_pw_aff_foreach_piece(value.get(), count, &pieces) == isl_stat_ok ? pieces : 0;
+isl_size CountPieces(const PwAff& value) {
+  return isl_set_n_basic_set(Set(isl_pw_aff_domain(value.copy())).get());
 }
 
 }  // namespace
@@ -221,8 +214,7 @@ PwAff Unknowns::AlongTwoValues(const std::string& name, const PwAff& value,
   PwAff low = at(*bounds.lo);
   PwAff step = at(*bounds.hi) - low;
   std::vector<std::string> left = Involved(low + step);
-  if (isl_pw_aff_is_cst(step.get()) != isl_bool_true ||
-      std::find(left.begin(), left.end(), name) != left.end()) {
+  if (!IsConstant(step) || std::find(left.begin(), left.end(), name) != left.end()) {
     return value;
   }
   PwAff line = Coalesce(low + (parameter - Constant(*bounds.lo)) * step);
