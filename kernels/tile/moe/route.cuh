@@ -30,9 +30,11 @@ class Route {
   static constexpr int kWords = Row::kWords;
   static_assert(kRows <= Consumer::kWarps, "a warp has one row");
 
+  static constexpr bool kFlagged = IsFlagged<decltype(Args::logits)>::value;
+
   /// Shared by all threads: of each row a bit for each expert that it is sent to.
   struct Scratch {
-    u32 chosen[kRows][kWords];
+    alignas(16) u32 chosen[kRows][kWords];
   };
 
  public:
@@ -42,17 +44,31 @@ class Route {
   static ETC_DEVICE void Load(Loader&, const Args&, int) {}
 
   ETC_DEVICE Route(Consumer& consumer, const Args&) {
-    if constexpr (IsFlagged<decltype(Args::logits)>::value) {
+    if constexpr (kFlagged) {
       consumer.AwaitOthers();
     }
   }
 
+  /// While the logits are on their way, goes through all of it without them and stores nothing:
+  /// that brings the code into the instruction cache.
   ETC_DEVICE void Run(Consumer& consumer, const Args& args, int) {
+#pragma unroll 1
+    for (u32 pass = kFlagged ? consumer.zero : 1; pass < 2; ++pass) {
+      ChooseAndStore(consumer, args, pass == 1);
+    }
+  }
+
+ private:
+  static ETC_DEVICE void ChooseAndStore(Consumer& consumer, const Args& args, bool there) {
     Scratch& scratch = *reinterpret_cast<Scratch*>(consumer.scratch);
     int rows = int(args.logits_0);
     Row row;
     if (consumer.warp < rows) {
-      row.Fetch(args.logits, consumer.warp, consumer.lane);
+      if (there) {
+        row.Fetch(args.logits, consumer.warp, consumer.lane);
+      } else {
+        row.Invent(consumer.lane);
+      }
       row.Choose(consumer.lane);
       row.Weigh(consumer.lane);
 #pragma unroll
@@ -65,14 +81,14 @@ class Route {
     }
     consumer.Sync();
     if (consumer.warp < rows) {
-      Store(consumer, args, scratch, row, rows);
+      Store(consumer, args, scratch, row, rows, there);
     }
+    consumer.Sync();  // what was in scratch is read
   }
 
- private:
   /// By the first warp the experts, which the loaders wait for, and then the row's weights.
   static ETC_DEVICE void Store(const Consumer& consumer, const Args& args, const Scratch& scratch,
-                               const Row& row, int rows) {
+                               const Row& row, int rows, bool there) {
     u32 used[kWords] = {};
 #pragma unroll
     for (int b = 0; b < kRows; ++b) {
@@ -86,15 +102,16 @@ class Route {
     u32 bit = 1u << consumer.lane;
     int places[kWords];
     int number = 0;
+    const int last = there ? kPlaces : 0;
 #pragma unroll
     for (int word = 0; word < kWords; ++word) {
-      bool exists = (used[word] & bit) != 0;
+      bool exists = there && (used[word] & bit) != 0;
       int place = number + __popc(used[word] & (bit - 1));
       places[word] = exists && place < kPlaces ? place : -1;
       number += __popc(used[word]);
     }
     if (consumer.warp == 0) {
-      if (consumer.lane == 0) {
+      if (there && consumer.lane == 0) {
         StoreWord(args.n_used, 0, u32(number));
       }
 #pragma unroll
@@ -104,7 +121,7 @@ class Route {
         }
       }
 #pragma unroll 1
-      for (int place = number + consumer.lane; place < kPlaces; place += 32) {
+      for (int place = number + consumer.lane; place < last; place += 32) {
         StoreWord(args.used, place, 0);
       }
     }
@@ -118,7 +135,7 @@ class Route {
       }
     }
 #pragma unroll 1
-    for (int place = number + consumer.lane; place < kPlaces; place += 32) {
+    for (int place = number + consumer.lane; place < last; place += 32) {
       StoreWord(args.weight, first + place, 0);
     }
   }
