@@ -105,7 +105,7 @@ def main():
             sequences = 2 if step < 5 or step > 30 else 1
             lengths = torch.full((sequences,), step + 1, dtype=torch.int32)
             new = ids[step, :sequences].clone()
-            taken = decoder.step(new, lengths, TABLE[:sequences], sequences)
+            taken = decoder.step(new, lengths, TABLE[:sequences], sequences, step + 1)
             expected = stacked.step(new, lengths, TABLE[:sequences])
             assert expected.isfinite().all() and expected.abs().max() > 0.1
             assert torch.equal(taken, expected), f"step {step}: {(taken - expected).abs().max()}"

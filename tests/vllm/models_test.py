@@ -110,7 +110,7 @@ class Model:
         ids = fakes.tensor(sum((list(piece.tokens) for piece in pieces), []), np.int32)
         logits = self.decoder.step(ids, fakes.tensor(lengths, np.int32),
                                    fakes.table([BLOCKS[piece.sequence] for piece in pieces]), len(pieces),
-                                   sum(counts), fakes.tensor(np.cumsum([0, *counts]), np.int32))
+                                   max(lengths), sum(counts), fakes.tensor(np.cumsum([0, *counts]), np.int32))
         return np.asarray(logits), self.own.steps[-1][1]
 
 

@@ -12,7 +12,7 @@ sys.path[:0] = [str(ROOT / "src" / "python"), str(ROOT / "src" / "vllm"), str(Pa
 
 import fakes  # noqa: E402
 from etc_vllm.caches import caches_of  # noqa: E402
-from etc_vllm.steps import Limits, joins_others, reason_against  # noqa: E402
+from etc_vllm.steps import Limits, joins_others, pages_for, reason_against  # noqa: E402
 from etc_vllm.weights import NamedWeights, weights_of  # noqa: E402
 
 
@@ -53,6 +53,12 @@ class StepsTest(unittest.TestCase):
         self.assertFalse(joins_others(step(0, 0)))
         self.assertTrue(joins_others(step(0, 64)))
         self.assertTrue(joins_others(step(resumed=["a"])))
+
+    def test_page_tables_have_room_and_few_widths(self):
+        widths = [pages_for(positions, 64, 100) for positions in range(1, 6401)]
+        self.assertTrue(all(width * 64 >= positions for positions, width in enumerate(widths, 1)))
+        self.assertEqual(sorted(set(widths)), [8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 100])
+        self.assertEqual(pages_for(1, 64, 3), 3)
 
     def test_lengths_behind_the_batch_do_not_count(self):
         self.assertIsNone(self.reason(seq_lens_cpu_upper_bound=np.array([5, 6, 500])))

@@ -5,6 +5,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -76,6 +77,21 @@ class RepeatsTest(unittest.TestCase):
         self.assertEqual(runner.prepared, BEFORE)
         self.assertEqual([graph.replays for graph in self.graphs.captured], [150 - BEFORE] * 2)
         self.assertEqual(runner.main_stream.waits, 150 - BEFORE - 1)  # for the copy of the step before
+
+    @mock.patch("etc_vllm.steps.LEAST_PAGES", 1)
+    def test_a_step_is_captured_anew_where_its_page_table_has_no_more_room(self):
+        widths, page_table = set(), Decoder._page_table
+
+        def noted(decoder, sequences, width):
+            widths.add(width)
+            return page_table(decoder, sequences, width)
+
+        with mock.patch.object(Decoder, "_page_table", noted):
+            _, runner = self.compare([("add", "a", 3), ("add", "b", 5)] + [("step",)] * 150)
+        self.assertEqual(widths, {1, 2, 3})
+        self.assertEqual(runner.prepared, BEFORE)
+        self.assertEqual([graph.replays for graph in self.graphs.captured],
+                         [64 - BEFORE] * 2 + [64] * 2 + [150 - 128] * 2)
 
     def test_a_sequence_that_comes_or_goes_ends_a_run(self):
         script = ([("add", "a", 3)] + [("step",)] * 10 + [("add", "b", 5)] + [("step",)] * 10 +

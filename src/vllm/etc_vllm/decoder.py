@@ -6,7 +6,7 @@ from etcrt import Runtime
 from etcrt.decoder import rotary_frequencies
 
 from .caches import caches_of
-from .steps import Limits
+from .steps import Limits, pages_for
 from .weights import NamedWeights, rows_of, weights_of
 
 _NEEDED = ("ids", "pos", "page_table", "inv_freq", "k_cache", "v_cache", "logits", "token")
@@ -65,12 +65,12 @@ class Decoder:
         self._run.allow_overlap("k_cache", "v_cache")
         self._caches = list(tensors)  # alive for as long as they are bound
         sequences = min(sequences, dims["batch"][1])
-        width = min(blocks, dims["max_pages"][1])
+        self._page, self._most_pages = caches.shape[2], min(blocks, dims["max_pages"][1])
         rows = dims["batch"][1] if self._several else sequences
-        self.limits = Limits(sequences, width * caches.shape[2], rows if self._several else 0)
+        self.limits = Limits(sequences, self._most_pages * self._page, rows if self._several else 0)
         integers = {"dtype": torch.int32, "device": self._device}
         self._positions = torch.empty((sequences,), **integers)
-        self._pages = torch.empty((sequences, width), **integers)
+        self._pages = torch.empty((sequences * self._most_pages,), **integers)
         self._token = torch.empty((sequences,), **integers)
         self._logits = torch.empty((sequences, self._columns), dtype=torch.float32,
                                    device=self._device)
@@ -81,24 +81,34 @@ class Decoder:
         # Kernels of decoding, and of prompts of one sequence and of many.
         for count, new in {(sequences, sequences), (1, rows), (min(sequences, rows // 2 + 1), rows)}:
             if self._several or new == sequences:
-                self._bind_step(count, new, ids, starts)
+                self._bind_step(count, new, self._most_pages, ids, starts)
                 self._run.reserve()
 
-    def step(self, ids: Any, lengths: Any, table: Any, sequences: int, rows: Optional[int] = None,
-             starts: Any = None) -> Any:
+    def room(self, longest: int) -> int:
+        """The positions for which the page table of a step has room whose longest sequence has so many."""
+        return pages_for(longest, self._page, self._most_pages) * self._page
+
+    def reserve(self, ids: Any, sequences: int, longest: int, starts: Any = None) -> None:
+        """The memory of a step of decoding, so that it can be captured."""
+        self._bind_step(sequences, sequences, self.room(longest) // self._page, ids, starts)
+        self._run.reserve()
+
+    def step(self, ids: Any, lengths: Any, table: Any, sequences: int, longest: int,
+             rows: Optional[int] = None, starts: Any = None) -> Any:
         """The logits of each sequence's last new token. `ids`, `lengths`, `table` and `starts` are
         vLLM's own: the new tokens, the lengths with them, the blocks of each sequence, and where its
-        new tokens begin. There are `rows` new tokens; where it is not said, one of each sequence."""
+        new tokens begin. No length is more than `longest`. There are `rows` new tokens; where it is not
+        said, one of each sequence."""
         torch = self._torch
-        width, positions = self._pages.shape[1], self._positions[:sequences]
+        width, positions = self.room(longest) // self._page, self._positions[:sequences]
         rows = sequences if rows is None else rows
         if rows == sequences:
             torch.sub(lengths[:sequences], 1, out=positions)
         else:
             torch.sub(starts[1:sequences + 1], starts[:sequences], out=positions)
             torch.sub(lengths[:sequences], positions, out=positions)
-        torch.mul(table[:sequences, :width], 2, out=self._pages[:sequences])
-        self._bind_step(sequences, rows, ids, starts)
+        torch.mul(table[:sequences, :width], 2, out=self._page_table(sequences, width))
+        self._bind_step(sequences, rows, width, ids, starts)
         self._run.launch()
         return self.logits(sequences)
 
@@ -106,9 +116,12 @@ class Decoder:
         """Where a step leaves them."""
         return self._logits[:sequences, :self.vocabulary]
 
-    def _bind_step(self, sequences: int, rows: int, ids: Any, starts: Any) -> None:
+    def _page_table(self, sequences: int, width: int) -> Any:
+        return self._pages[:sequences * width].reshape(sequences, width)
+
+    def _bind_step(self, sequences: int, rows: int, width: int, ids: Any, starts: Any) -> None:
         """Unless all is as in the step before."""
-        bound = (sequences, rows, ids.data_ptr(), starts.data_ptr() if self._several else 0)
+        bound = (sequences, rows, width, ids.data_ptr(), starts.data_ptr() if self._several else 0)
         if bound == self._bound:
             return
         self._bound = bound
@@ -117,5 +130,5 @@ class Decoder:
             self._run.set_dim("extra", rows - sequences)
             self._run.bind(row_start=starts[:sequences + 1])
         self._run.bind(ids=ids[:rows], pos=self._positions[:sequences],
-                       page_table=self._pages[:sequences], logits=self._logits[:sequences],
+                       page_table=self._page_table(sequences, width), logits=self._logits[:sequences],
                        token=self._token[:sequences])

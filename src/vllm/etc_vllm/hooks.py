@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 
 from .decoder import Decoder
 from .repeats import Capture, DeviceGraphs, Repeats
-from .steps import is_decoding, joins_others, reason_against
+from .steps import is_decoding, joins_others, longest_of, reason_against
 
 logger = logging.getLogger("vllm.etc")
 
@@ -63,7 +63,8 @@ class Taker:
         if reason_against(batch, tables, self._decoder.limits) is not None:
             return False
         self._logits = self._decoder.step(batch.input_ids, batch.seq_lens, tables[0],
-                                          batch.num_reqs, batch.num_tokens, batch.query_start_loc)
+                                          batch.num_reqs, longest_of(batch), batch.num_tokens,
+                                          batch.query_start_loc)
         return True
 
     def hidden(self) -> Any:

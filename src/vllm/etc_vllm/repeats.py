@@ -50,6 +50,7 @@ class Captured(NamedTuple):
     step: Any
     sample: Any
     drawn: Any
+    positions: int  # for which the step's page table has room
 
 
 class Repeats:
@@ -83,9 +84,12 @@ class Repeats:
         if (not self._follows or self._count < BEFORE
                 or self._draws_from_a_stream(self._state.input_batch)):
             return False
+        longest = max(scheduled.scheduled_cached_reqs.num_computed_tokens) + 1
+        if self._captured is not None and longest > self._captured.positions:
+            self._captured = None
         if self._captured is None and self._capture is not None:
             try:
-                self._captured = self._capture_step(self._state.input_batch)
+                self._captured = self._capture_step(self._state.input_batch, longest)
             except Exception as error:
                 self._capture = None
                 logger.warning("etc: steps that repeat are launched call by call: %s", error)
@@ -132,9 +136,10 @@ class Repeats:
                 and scheduled.kv_connector_metadata is None
                 and max(cached.num_computed_tokens) < self._decoder.limits.positions)
 
-    def _capture_step(self, batch: Any) -> Captured:
-        runner, engine = self._runner, self._engine
+    def _capture_step(self, batch: Any, longest: int) -> Captured:
+        runner, engine, decoder = self._runner, self._engine, self._decoder
         states, buffers = runner.req_states, runner.input_buffers
+        decoder.reserve(batch.input_ids, batch.num_reqs, longest, batch.query_start_loc)
 
         def step() -> None:
             engine.prepare_pos_seq_lens(
@@ -144,19 +149,18 @@ class Repeats:
                 buffers.input_ids, batch.idx_mapping, states.last_sampled_tokens,
                 batch.query_start_loc, batch.seq_lens, states.prefill_len.gpu, states.draft_tokens,
                 batch.cu_num_logits, batch.num_reqs)
-            self._decoder.step(batch.input_ids, batch.seq_lens,
-                               runner.block_tables.input_block_tables[0], batch.num_reqs,
-                               starts=batch.query_start_loc)
+            decoder.step(batch.input_ids, batch.seq_lens, runner.block_tables.input_block_tables[0],
+                         batch.num_reqs, longest, starts=batch.query_start_loc)
 
         def sample() -> Any:
-            drawn = runner.sampler(self._decoder.logits(batch.num_reqs), batch)
+            drawn = runner.sampler(decoder.logits(batch.num_reqs), batch)
             runner.postprocess_sampled(batch.idx_mapping, drawn.sampled_token_ids, drawn.num_sampled,
                                        drawn.num_rejected, batch.query_start_loc)
             return drawn
 
         first, _ = self._capture(step)
         second, drawn = self._capture(sample)
-        return Captured(first, second, drawn)
+        return Captured(first, second, drawn, decoder.room(longest))
 
     def _draws_from_a_stream(self, batch: Any) -> bool:
         """Whether vLLM draws with FlashInfer, whose place in its stream of random numbers a graph would

@@ -12,6 +12,23 @@ class Limits(NamedTuple):
     rows: int = 0
 
 
+LEAST_PAGES = 8
+
+
+def pages_for(positions: int, page: int, most: int) -> int:
+    """How wide the page table of a step is whose longest sequence has so many positions, in pages of
+    `page`. A program splits attention by the width, and many splits of short sequences cost time. From one
+    power of two to the next there are four widths, so that a sequence that grows seldom changes it."""
+    pages = max(-(-positions // page), LEAST_PAGES)
+    unit = 1 << max(0, (pages - 1).bit_length() - 3)
+    return min(-(-pages // unit) * unit, most)
+
+
+def longest_of(batch: Any) -> int:
+    """The positions of a step's longest sequence, with its new tokens, or more."""
+    return int(batch.seq_lens_cpu_upper_bound[:batch.num_reqs].max())
+
+
 def is_decoding(batch: Any) -> bool:
     """Whether each sequence of a step has one new token, which was drawn in a step before."""
     return batch.num_tokens == batch.num_reqs and not batch.is_prefilling_np.any()
@@ -39,7 +56,7 @@ def reason_against(batch: Any, tables: Any, limits: Limits) -> Optional[str]:
         return f"it has {sequences} sequences, and the program takes {limits.sequences}"
     if limits.rows and batch.num_tokens > limits.rows:
         return f"it has {batch.num_tokens} new tokens, and the program takes {limits.rows}"
-    longest = int(batch.seq_lens_cpu_upper_bound[:sequences].max())
+    longest = longest_of(batch)
     if longest > limits.positions:
         return f"a sequence has {longest} positions, and the program takes {limits.positions}"
     return None
