@@ -35,9 +35,13 @@ def parse_arguments():
     parser.add_argument("--models", type=command.words, default=["Qwen3-0.6B", "Llama-3.2-1B", "Qwen3-8B"])
     parser.add_argument("--batches", type=command.words, default=["1", "8", "32", "128"])
     parser.add_argument("--prompt", type=int, default=448, help="tokens of each prompt")
+    parser.add_argument("--max-model-len", type=int,
+                        help="positions of the engine's longest sequence [the prompt's and 512]")
     parser.add_argument("--layers", type=int, help="the first so many layers, where memory is short")
     parser.add_argument("--engine", help=argparse.SUPPRESS)  # a configuration: be one engine
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.max_model_len = options.max_model_len or options.prompt + 4 * NEW
+    return options
 
 
 def run_engine(options, config, artifact, folder):
@@ -46,7 +50,8 @@ def run_engine(options, config, artifact, folder):
     environment = vllm_setup.environment(artifact, folder)
     results = folder / "results.json"
     words = [sys.executable, "-B", __file__, "--engine", str(config), "--batches",
-             ",".join(options.batches), "--prompt", str(options.prompt), "--json", str(results)]
+             ",".join(options.batches), "--prompt", str(options.prompt), "--max-model-len",
+             str(options.max_model_len), "--json", str(results)]
     log = folder / "log.txt"
     with log.open("w") as output:
         done = subprocess.run(words, env=environment, stdout=output, stderr=subprocess.STDOUT)
@@ -69,7 +74,7 @@ class Engine:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "config.json").write_text(Path(options.engine).read_text())
             self.llm = LLM(model=folder, load_format="dummy", skip_tokenizer_init=True,
-                           dtype="bfloat16", max_model_len=options.prompt + 4 * NEW,
+                           dtype="bfloat16", max_model_len=options.max_model_len,
                            max_num_seqs=max(map(int, options.batches)), block_size=64,
                            gpu_memory_utilization=0.85, enable_prefix_caching=False)
 

@@ -22,7 +22,7 @@ struct ChoiceOfRow {
   static_assert(top <= experts && top <= 32, "a row has no more experts than a warp has lanes");
 
   float logits[kWords];
-  u32 chosen;        // a bit for each of them
+  u32 chosen = 0;    // a bit for each of them
   float best_logit;  // of lane s: the s-th largest
   float largest;
   float sum;  // of what the weights are divided by
@@ -61,7 +61,6 @@ struct ChoiceOfRow {
     for (int word = 0; word < kWords; ++word) {
       keys[word] = word * 32 + lane < experts ? ToKey(logits[word]) : 0;
     }
-    chosen = 0;
     best_logit = NegativeInfinity();
 #pragma unroll 1
     for (int s = 0; s < top; ++s) {
