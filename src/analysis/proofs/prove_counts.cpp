@@ -266,7 +266,7 @@ class CountProof {
         fmt::format("{} counts {}{}, but {} {} time{}{}",
                     ElementText(event.name, event.dims.size(), *point), point->at("count@"), beside,
                     event.trigger ? "tasks arrive there" : "is notified", point->at("total@"),
-                    point->at("total@") == 1 ? "" : "s", SizesText(unknowns_, *point, nullptr, 1)));
+                    point->at("total@") == 1 ? "" : "s", WhereText(unknowns_, *point, nullptr, 1)));
     if (error == nullptr) {
       return;
     }

@@ -167,7 +167,7 @@ class CoverageProof {
         prover_.report.coverage, DiagnosticKind::Coverage, reader.range,
         fmt::format("{} reads {}, which no task before it writes{}", TaskText(reader, point, 2),
                     ElementText(unknowns_, read.tensor, point),
-                    SizesText(unknowns_, point, &reader, 2)));
+                    WhereText(unknowns_, point, &reader, 2)));
     if (error == nullptr) {
       return;
     }
@@ -224,7 +224,7 @@ class CoverageProof {
       prover_.diagnostics.Warning(
           DiagnosticKind::Coverage, tensor.range,
           fmt::format("no task writes {}{}", ElementText(unknowns_, id, *point),
-                      SizesText(unknowns_, *point, nullptr, 1)));
+                      WhereText(unknowns_, *point, nullptr, 1)));
     }
   }
 

@@ -69,7 +69,7 @@ void ReportOperand(Prover& prover, const ProgramCall& call, const IndexUse& use,
   Diagnostic* error =
       prover.Refuted(prover.report.bounds, DiagnosticKind::OperandProof, range,
                      fmt::format("{} {}, in {}{}", operation, fault, TaskText(call, *point, 1),
-                                 SizesText(unknowns, *point, &call, 1)));
+                                 WhereText(unknowns, *point, &call, 1)));
   if (error != nullptr) {
     error->notes.push_back({call.range, fmt::format("`@{}` is called here", call.device->name)});
   }
@@ -123,12 +123,13 @@ void ProveIndex(Prover& prover, const ProgramCall& call, const IndexUse& use) {
   Diagnostic* error =
       prover.Refuted(prover.report.bounds, DiagnosticKind::BoundsProof, range,
                      fmt::format("{}, in {}{}", Finding(module, call, use, *point),
-                                 TaskText(call, *point, 1), SizesText(unknowns, *point, &call, 1)));
+                                 TaskText(call, *point, 1), WhereText(unknowns, *point, &call, 1)));
   if (error != nullptr) {
     error->notes.push_back({call.range, fmt::format("`@{}` is called here", call.device->name)});
     if (use.kind != IndexUse::Kind::TopK) {
       error->notes.push_back(DeclarationOf(module, call, use));
     }
+    std::ranges::move(InputNotes(unknowns, *point), std::back_inserter(error->notes));
   }
 }
 
@@ -145,7 +146,7 @@ void ReportCycle(Prover& prover, const std::vector<WaitStep>& cycle, const Point
                                           : "calls wait for each other in a cycle: " + calls;
   Diagnostic* error =
       prover.Refuted(prover.report.order, DiagnosticKind::OrderProof, cycle[0].wait->edge->range,
-                     message + SizesText(unknowns, point, nullptr, 1));
+                     message + WhereText(unknowns, point, nullptr, 1));
   for (size_t i = 0; error != nullptr && i < cycle.size(); ++i) {
     const TaskEdge& wait = *cycle[i].wait->edge;
     const std::string& event = unknowns.module().events[wait.ref->event].name;
@@ -253,7 +254,7 @@ void ProveEdge(Prover& prover, const ProgramCall& call, const EdgeRelation& rela
         prover.report.bounds, DiagnosticKind::BoundsProof, relation.edge->range,
         fmt::format("index {} of event `%{}` is {}, outside of 0 .. {}, in {}{}", i, event.name,
                     point->at("index@"), point->at("extent@"), TaskText(call, *point, 1),
-                    SizesText(unknowns, *point, &call, 1)));
+                    WhereText(unknowns, *point, &call, 1)));
     if (error != nullptr) {
       error->notes.push_back({event.range, fmt::format("`%{}` is declared here", event.name)});
     }
@@ -355,7 +356,7 @@ void ProveOrder(Prover& prover, const EventRelations& relations) {
       Diagnostic* error =
           prover.Refuted(prover.report.order, DiagnosticKind::OrderProof, wait.edge->range,
                          fmt::format("{}, which a later call notifies{}", what,
-                                     SizesText(unknowns, *point, nullptr, 1)));
+                                     WhereText(unknowns, *point, nullptr, 1)));
       if (error != nullptr) {
         error->notes.push_back({notify.edge->range, fmt::format("`@{}` notifies it here; a call "
                                                                 "stands after all that it waits "

@@ -143,7 +143,7 @@ class IterationProof {
         prover_.report.iterations, DiagnosticKind::IterationRace, b.range,
         fmt::format("{} ({}) of {} {} {}, which {} ({}) writes{}", is_for ? "iteration" : "rank",
                     second, TaskText(call_, point, 1), b.write ? "writes" : "reads", element,
-                    is_for ? "iteration" : "rank", first, SizesText(unknowns_, point, &call_, 1)));
+                    is_for ? "iteration" : "rank", first, WhereText(unknowns_, point, &call_, 1)));
     if (error == nullptr) {
       return;
     }

@@ -30,7 +30,7 @@ void Refute(Prover& prover, const ProgramCall& call, const BodyRead& read, const
       prover.report.coverage, DiagnosticKind::Coverage, read.range,
       fmt::format("{} reads {} before it writes it{}", ReaderText(module, call, read, point),
                   ElementText(prover.unknowns, read.memory, point),
-                  SizesText(prover.unknowns, point, &call, 1)));
+                  WhereText(prover.unknowns, point, &call, 1)));
   if (error == nullptr) {
     return;
   }

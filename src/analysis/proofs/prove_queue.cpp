@@ -181,9 +181,9 @@ class QueueProof {
         prover_.report.order, DiagnosticKind::QueueProof, wait.edge->range,
         waiter.pushed
             ? fmt::format("`{}` may be pushed before `{}` is given out, for which it waits{}",
-                          second, first, SizesText(unknowns, *point, nullptr, 1))
+                          second, first, WhereText(unknowns, *point, nullptr, 1))
             : fmt::format("`{}` is there from the start, but waits for `{}`, which is pushed{}",
-                          second, first, SizesText(unknowns, *point, nullptr, 1)));
+                          second, first, WhereText(unknowns, *point, nullptr, 1)));
     if (error != nullptr) {
       error->notes.push_back(
           {notify.edge->range, fmt::format("`@{}` notifies `%{}` here", notifier.device->name,

@@ -47,7 +47,7 @@ class ReceivedProof {
            fmt::format("{} is notified by a peer, and no task waits for it: rank {} may have ended "
                        "the launch before{}",
                        ElementText(event.name, event.dims.size(), *point),
-                       point->at(ElementName(0)), SizesText(unknowns_, *point, nullptr, 1)));
+                       point->at(ElementName(0)), WhereText(unknowns_, *point, nullptr, 1)));
   }
 
   /// A task notifies each rank at which it writes, or writes words there that are read.
@@ -92,7 +92,7 @@ class ReceivedProof {
            fmt::format("{} is written by a peer, and no task reads it: rank {} may have ended the "
                        "launch before{}",
                        ElementText(unknowns_, region.tensor, *point), point->at(ElementName(0)),
-                       SizesText(unknowns_, *point, nullptr, 1)));
+                       WhereText(unknowns_, *point, nullptr, 1)));
   }
 
   void WriteAndNotify(const ProgramCall& call, const AccessRegion& region, const Set& remote) {
@@ -121,7 +121,7 @@ class ReceivedProof {
            fmt::format("{} writes `%{}` of rank {}, but notifies nothing there: rank {} may have "
                        "ended the launch before{}",
                        TaskText(call, *point, 1), tensor, rank, rank,
-                       SizesText(unknowns_, *point, &call, 1)));
+                       WhereText(unknowns_, *point, &call, 1)));
   }
 
   Set AtPeers(const Set& set) const {

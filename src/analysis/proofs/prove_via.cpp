@@ -47,7 +47,7 @@ void Report(Prover& prover, const EdgeRelation& notify, const EdgeRelation& wait
     message = fmt::format("{}, but {} waits on SM {} of {} for what {} notifies on SM {}{}", via,
                           TaskIn(unknowns, waiter, *point, 2), second % sms, sms,
                           TaskIn(unknowns, notifier, *point, 1), first % sms,
-                          SizesText(unknowns, *point, nullptr, 1));
+                          WhereText(unknowns, *point, nullptr, 1));
   } else {
     message = fmt::format(
         "{}, but it is not proved that `@{}` waits on the SM on which `@{}` "

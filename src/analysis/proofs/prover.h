@@ -53,9 +53,12 @@ struct Prover {
 std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set);
 /// Why a set is larger than what happens: `the values of `%pos``.
 Reason ReasonOf(const Unknowns& unknowns, const Set& set);
-/// `, where n = 3, l = 0`
-std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
+/// `, where n = 3, l = 0, %pos[0] = 64`: the sizes, the iterations of the call, and what a point
+/// has of inputs.
+std::string WhereText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
                       int instance);
+/// Where the inputs are declared of which a point has elements.
+std::vector<Note> InputNotes(const Unknowns& unknowns, const Point& point);
 /// `@f[0, 3]`
 std::string TaskText(const ProgramCall& call, const Point& point, int instance);
 /// `%p[0, 3]`

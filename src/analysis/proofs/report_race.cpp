@@ -63,7 +63,7 @@ class RaceReport::Writer {
         tally, DiagnosticKind::Race, y.range,
         fmt::format("{} {} {}, which {} {}, and no event orders them{}", TaskText(y, *point, 2),
                     b.write ? "writes" : "reads", element, TaskText(x, *point, 1),
-                    a.write ? "writes" : "reads", SizesText(unknowns_, *point, &y, 2)));
+                    a.write ? "writes" : "reads", WhereText(unknowns_, *point, &y, 2)));
     if (error == nullptr) {
       return false;
     }
@@ -71,7 +71,7 @@ class RaceReport::Writer {
     for (size_t i = 0; same_call && i < x.repeats.size(); ++i) {
       same_call = point->at(IterationName(i, 1)) == point->at(IterationName(i, 2));
     }
-    std::string iteration = x.repeats.empty() ? "" : SizesText(unknowns_, *point, &x, 1);
+    std::string iteration = x.repeats.empty() ? "" : WhereText(unknowns_, *point, &x, 1);
     std::string here = fmt::format("{} {} it here{}", TaskText(x, *point, 1),
                                    a.write ? "writes" : "reads", iteration);
     std::string missing = same_call

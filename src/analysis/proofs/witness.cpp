@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/proofs/prover.h"
 #include "ir/requirements.h"
@@ -80,6 +81,33 @@ std::optional<Point> LeastPoint(const Unknowns& unknowns, Set set, Point point) 
     set = Fix(unknowns, set, name, *least);
   }
   return IsEmpty(set) || !set ? std::nullopt : std::optional(point);
+}
+
+/// The value at a point, if it follows from it.
+std::optional<int64_t> ValueAt(const Unknowns& unknowns, const PwAff& value, const Point& point) {
+  Set set = Eq(unknowns.Param("value@"), value);
+  for (const std::string& name : unknowns.Involved(set)) {
+    if (auto at = point.find(name); at != point.end()) {
+      set = Fix(unknowns, set, name, at->second);
+    }
+  }
+  auto least = Least(set, "value@");
+  return least && IsEmpty(set - Eq(unknowns.Param("value@"), unknowns.Constant(*least)))
+             ? least
+             : std::nullopt;
+}
+
+/// An element of an input that a point has a value of: `%ids[3]`.
+std::string InputText(const Unknowns& unknowns, const Term& term, const Point& point) {
+  std::string text = "%" + unknowns.module().tensors[term.tensor].name + "[";
+  if (unknowns.FlatAxesOf(term.tensor) != nullptr) {
+    return text + "…]";  // the term has other indices than the program
+  }
+  for (size_t i = 0; i < term.args.size(); ++i) {
+    auto index = ValueAt(unknowns, term.args[i], point);
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", index ? std::to_string(*index) : "…");
+  }
+  return text + "]";
 }
 
 /// Whether the sizes fulfil the requirements: `AllSizes()` has the affine ones only.
@@ -168,7 +196,7 @@ Reason ReasonOf(const Unknowns& unknowns, const Set& set) {
   return reason;
 }
 
-std::string SizesText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
+std::string WhereText(const Unknowns& unknowns, const Point& point, const ProgramCall* call,
                       int instance) {
   std::string text;
   auto add = [&](const std::string& name, int64_t value) {
@@ -186,7 +214,30 @@ std::string SizesText(const Unknowns& unknowns, const Point& point, const Progra
       add(unknowns.module().symbols[call->repeats[i].var].name, iteration->second);
     }
   }
+  std::set<std::string> inputs;  // tasks may have terms of their own for one element
+  for (const Term& term : unknowns.terms()) {
+    auto value = point.find(term.name);
+    if (term.promised && value != point.end()) {
+      std::string input = InputText(unknowns, term, point);
+      if (inputs.insert(input).second) {
+        add(input, value->second);
+      }
+    }
+  }
   return text;
+}
+
+std::vector<Note> InputNotes(const Unknowns& unknowns, const Point& point) {
+  std::vector<Note> notes;
+  std::set<TensorId> known;
+  for (const Term& term : unknowns.terms()) {
+    if (term.promised && point.contains(term.name) && known.insert(term.tensor).second) {
+      const Tensor& input = unknowns.module().tensors[term.tensor];
+      notes.push_back(
+          {input.range, fmt::format("the range of `%{}` is declared here", input.name)});
+    }
+  }
+  return notes;
 }
 
 std::string TaskText(const ProgramCall& call, const Point& point, int instance) {
