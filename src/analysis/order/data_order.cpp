@@ -1,21 +1,49 @@
 #include "analysis/order/data_order.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace etc {
 namespace {
 
-/// Where each element of a tensor in the edge is one of the pairs, and each quotient or product by
-/// a size: those of the same indices are the same value. About others nothing is known, so where
-/// the edge has one it is nowhere.
-Set Identify(const Unknowns& unknowns, Set edge, const Set& pairs) {
-  std::vector<const Term*> known = unknowns.TermsIn(pairs);
-  for (const Term* term : unknowns.TermsIn(edge)) {
-    if (term->global || std::find(known.begin(), known.end(), term) != known.end()) {
-      continue;
+/// What is involved in a set, and what terms in it are made of.
+std::set<std::string> NamesIn(const Unknowns& unknowns, const Set& set) {
+  std::set<std::string> names;
+  for (const std::string& name : unknowns.Involved(set)) {
+    names.insert(name);
+    if (const Term* term = unknowns.Find(name)) {
+      unknowns.AddNames(*term, names);
     }
+  }
+  return names;
+}
+
+/// Where each element of a tensor in the edge is one of the terms of these names, and each quotient
+/// or product by a size: those of the same indices are the same value. About others nothing is
+/// known, so where the edge has one it is nowhere. With an element its indices come in, which may
+/// be elements themselves.
+Set Identify(const Unknowns& unknowns, Set edge, const std::set<std::string>& names) {
+  std::vector<const Term*> known;
+  for (const std::string& name : names) {
+    if (const Term* term = unknowns.Find(name)) {
+      known.push_back(term);
+    }
+  }
+  auto is_new = [&](const Term* term) {
+    return !term->global && std::find(known.begin(), known.end(), term) == known.end();
+  };
+  const size_t first_new = known.size();
+  while (true) {
+    std::vector<const Term*> terms = unknowns.TermsIn(edge);
+    auto found = std::find_if(terms.begin(), terms.end(), is_new);
+    if (found == terms.end()) {
+      return edge;
+    }
+    const Term* term = *found;
     Set identified = edge - edge;
-    for (const Term* other : known) {
+    for (size_t k = 0; k < first_new; ++k) {
+      const Term* other = known[k];
       bool same_function = term->kind == other->kind && term->kind != Term::Kind::Any &&
                            term->tensor == other->tensor &&
                            (term->kind != Term::Kind::Element || term->stable);
@@ -29,8 +57,8 @@ Set Identify(const Unknowns& unknowns, Set edge, const Set& pairs) {
       identified = identified | same;
     }
     edge = Coalesce(identified);
+    known.push_back(term);
   }
-  return edge;
 }
 
 }  // namespace
@@ -43,7 +71,8 @@ bool MeetsInElements(Unknowns& unknowns, const EventRelations& relations,
   for (size_t i = 0; i < first_names.size(); ++i) {
     second[first_names[i]] = second_names[i];
   }
-  std::vector<std::string> names = unknowns.Involved(pairs);
+  // What a term is made of has one value in the edges, too, though the pairs need not say so.
+  const std::set<std::string> names = NamesIn(unknowns, pairs);
   Set met = pairs - pairs;
   for (const EdgeRelation& notify : relations.notifies) {
     for (const EdgeRelation& wait : relations.waits) {
@@ -58,12 +87,12 @@ bool MeetsInElements(Unknowns& unknowns, const EventRelations& relations,
         second[name] = name;  // that of the notify
       }
       Set both = notify.set & unknowns.Rename(wait.set, second);
-      both = ProjectOut(Identify(unknowns, both, pairs), elements);
+      both = ProjectOut(Identify(unknowns, both, names), elements);
       std::vector<std::string> others;  // variables of the edges, and elements by their names there
       for (const std::string& name : unknowns.Involved(both)) {
         const Term* term = unknowns.Find(name);
         bool is_size = unknowns.IsDim(name) || (term != nullptr && term->global);
-        if (!is_size && std::find(names.begin(), names.end(), name) == names.end()) {
+        if (!is_size && !names.contains(name)) {
           others.push_back(name);
         }
       }

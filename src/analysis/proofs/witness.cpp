@@ -110,6 +110,61 @@ std::string InputText(const Unknowns& unknowns, const Term& term, const Point& p
   return text + "]";
 }
 
+/// What a point says of an element of an input.
+struct KnownElement {
+  const Term* term;
+  std::vector<int64_t> indices;
+  int64_t value;
+};
+
+/// Whether two elements of one tensor can be as a point has them.
+bool CanBothBe(const KnownElement& a, const KnownElement& b) {
+  auto leading = [&](size_t count) {
+    return std::equal(a.indices.begin(), a.indices.begin() + static_cast<ptrdiff_t>(count),
+                      b.indices.begin());
+  };
+  if (a.indices == b.indices) {
+    return a.value == b.value;
+  }
+  size_t slice = std::max(a.term->slice, b.term->slice);
+  if (a.term->distinct && b.term->distinct && leading(slice) && a.value == b.value) {
+    return false;
+  }
+  bool ascends = a.term->monotone && b.term->monotone && leading(a.indices.size() - 1);
+  return !ascends || a.value == b.value ||
+         (a.indices.back() < b.indices.back()) == (a.value < b.value);
+}
+
+/// Whether the elements of inputs whose indices a point gives are as the program promises. The
+/// axioms know of terms that are in a set, and others come in with their indices.
+bool KeepsPromises(const Unknowns& unknowns, const Point& point) {
+  std::vector<KnownElement> elements;
+  for (const Term& term : unknowns.terms()) {
+    auto value = point.find(term.name);
+    if (!term.promised || value == point.end()) {
+      continue;
+    }
+    KnownElement element{&term, {}, value->second};
+    for (const PwAff& arg : term.args) {
+      if (auto index = ValueAt(unknowns, arg, point)) {
+        element.indices.push_back(*index);
+      }
+    }
+    if (element.indices.size() == term.args.size()) {
+      elements.push_back(std::move(element));
+    }
+  }
+  for (size_t i = 0; i < elements.size(); ++i) {
+    for (size_t j = i + 1; j < elements.size(); ++j) {
+      if (elements[i].term->tensor == elements[j].term->tensor &&
+          !CanBothBe(elements[i], elements[j])) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// Whether the sizes fulfil the requirements: `AllSizes()` has the affine ones only.
 bool IsAllowed(const Unknowns& unknowns, const Point& sizes) {
   Env dims;
@@ -168,7 +223,7 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
     auto real = WithRealTerms(unknowns, fixed, sizes);
     auto point =
         real && *real && !IsEmpty(*real) ? LeastPoint(unknowns, *real, sizes) : std::nullopt;
-    if (point) {
+    if (point && KeepsPromises(unknowns, *point)) {
       return point;
     }
   }

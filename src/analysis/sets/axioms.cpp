@@ -1,6 +1,8 @@
 // What is known of two terms together: points that no values of them have.
 #include <algorithm>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "analysis/sets/unknowns.h"
 
@@ -126,12 +128,23 @@ Set Unknowns::WithAxioms(Set set) const {
   Set left = set - set;
   for (const Set& piece : PartsOf(set)) {
     Set closed = Close(piece);
-    std::vector<std::pair<const Term*, const Term*>> pairs = AlikeIn(*this, closed);
-    for (const auto& [u, v] : pairs) {
-      Axioms(*this, *u, *v, closed).Distinct();
-    }
-    for (size_t i = 0; i < pairs.size() && !IsEmpty(closed); ++i) {
-      Axioms(*this, *pairs[i].first, *pairs[i].second, closed).Rest();
+    std::set<std::pair<const Term*, const Term*>> known;
+    auto take_new = [&] {
+      std::vector<std::pair<const Term*, const Term*>> pairs = AlikeIn(*this, closed);
+      std::erase_if(pairs, [&](const auto& pair) { return !known.insert(pair).second; });
+      return pairs;
+    };
+    for (auto pairs = take_new(); !pairs.empty(); pairs = take_new()) {
+      const size_t terms = TermsIn(closed).size();
+      for (const auto& [u, v] : pairs) {
+        Axioms(*this, *u, *v, closed).Distinct();
+      }
+      for (size_t i = 0; i < pairs.size() && !IsEmpty(closed); ++i) {
+        Axioms(*this, *pairs[i].first, *pairs[i].second, closed).Rest();
+      }
+      if (TermsIn(closed).size() > terms) {  // with the indices of elements others came in
+        closed = Close(closed);
+      }
     }
     left = left | closed;
   }
