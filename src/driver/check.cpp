@@ -83,14 +83,16 @@ std::optional<FixedText> Fix(std::string text, const CheckOptions& options) {
       break;
     }
     const auto& found = attempt.diagnostics().all();
+    auto is_for_file = [&](const Diagnostic& each) {
+      return IsForFile(each.fix, *attempt.source());
+    };
     // A race over iterations may need the fix of another one to go.
     auto is_new = [&](const Diagnostic& each) {
-      return !each.fix.empty() && !tried.contains(KeyOf(each));
+      return is_for_file(each) && !tried.contains(KeyOf(each));
     };
     auto fixable = std::find_if(found.begin(), found.end(), is_new);
     if (fixable == found.end()) {
-      fixable = std::find_if(found.begin(), found.end(),
-                             [](const Diagnostic& each) { return !each.fix.empty(); });
+      fixable = std::find_if(found.begin(), found.end(), is_for_file);
     }
     if (fixable == found.end() || made.size() == kMostFixes) {
       return std::nullopt;

@@ -91,8 +91,7 @@ class BodyWriter {
     const DType type = module_.tensors[stmt.tensor].type;
     const std::string name = scope_.Pointer(stmt.tensor);
     const int64_t elements = scope_.raised().tensors.at(stmt.tensor).Elements();
-    // On the host, whose threads' stacks may be small; a GPU has no room for so many.
-    constexpr int64_t kMostStackBytes = 65536;
+    // On the host, whose threads' stacks may be small.
     if (elements <= kMostStackBytes / SizeInBytes(type)) {
       out_.Line(fmt::format("[[maybe_unused]] {} {}[{}];", CxxType(type), name, elements));
       return;

@@ -310,15 +310,21 @@ std::string CxxExprAs(const CxxScope& scope, ValueKind kind, ExprId expr) {
 std::string CxxConstant(const std::string& name, const Constant& constant) {
   return std::visit(
       Overloaded{
-          [&](int64_t value) { return fmt::format("constexpr i64 {} = {}LL;", name, value); },
+          [&](int64_t value) {
+            // The least has no literal: its digits are those of a number that is too large.
+            return value == std::numeric_limits<int64_t>::min()
+                       ? fmt::format("constexpr i64 {} = {}LL - 1;", name, value + 1)
+                       : fmt::format("constexpr i64 {} = {}LL;", name, value);
+          },
           [&](bool value) { return fmt::format("constexpr bool {} = {};", name, value); },
           [&](const FloatConstant& number) {
             if (std::isinf(number.value)) {
               return fmt::format("constexpr float {} = {}__builtin_bit_cast(float, 0x7f800000u);",
                                  name, number.value < 0 ? "-" : "");
             }
+            const bool is_minus_zero = number.value == 0 && std::signbit(number.value);
             return fmt::format("constexpr {0} {1} = {0}({2});", number.wide ? "double" : "float",
-                               name, number.value);
+                               name, is_minus_zero ? "-0.0" : fmt::to_string(number.value));
           },
       },
       constant);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/most_tasks.h"
 #include "ir/schedules.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"
@@ -119,8 +120,14 @@ std::vector<Axis> KernelBuilder::CopyAxes(const Device& device, const std::vecto
 
 ExprId KernelBuilder::CountOf(const CallNode& call) {
   const Device device = module_.devices[call.callee];
-  return ReadsTensor(module_, device.tasks) ? MakeInt(module_, 0)
-                                            : TaskCount(module_, CopyAxes(device, {}));
+  if (ReadsTensor(module_, device.tasks)) {
+    return MakeInt(module_, 0);
+  }
+  Share share;
+  share.axes = CopyAxes(device, {});
+  // A sum of tasks would be computed by each SM, to know no more than where the next share begins.
+  return IsBox(module_, share.axes) ? TaskCount(module_, share.axes)
+                                    : MostTasksOf(module_, share, {}).value_or(MakeInt(module_, 0));
 }
 
 std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef>& waits,

@@ -48,8 +48,9 @@ class KernelBuilder {
   /// The kernel's copy of an event of the graph.
   EventId CopyOf(EventId event) const { return events_.at(event); }
 
-  /// The number of tasks; 0 where their range is read from a tensor, as it is known too late to
-  /// place the shares behind it.
+  /// The number of tasks, or where the range of one axis depends on another, what it does not
+  /// exceed; 0 where a range is read from a tensor, as it is known too late to place the shares
+  /// behind it.
   ExprId CountOf(const CallNode& call);
 
   Module& module_;

@@ -246,6 +246,12 @@ std::string RenderFix(const std::vector<Insertion>& fix) {
 
 }  // namespace
 
+bool IsForFile(const std::vector<Insertion>& fix, const SourceFile& source) {
+  return !fix.empty() && std::ranges::all_of(fix, [&](const Insertion& insertion) {
+    return insertion.at <= source.text().size();
+  });
+}
+
 std::string ApplyFix(std::string text, std::vector<Insertion> fix) {
   std::stable_sort(fix.begin(), fix.end(),
                    [](const Insertion& a, const Insertion& b) { return a.at < b.at; });
@@ -292,7 +298,7 @@ std::string RenderJson(const Diagnostics& diagnostics, const SourceFile* source)
       note_separator = ", ";
     }
     json += "]";
-    if (!diagnostic->fix.empty()) {
+    if (source != nullptr && IsForFile(diagnostic->fix, *source)) {
       json += RenderFix(diagnostic->fix);
     }
     json += "}";

@@ -43,6 +43,9 @@ struct Diagnostic {
       {};  // what removes the cause, all together; empty where none is known
 };
 
+/// Whether there is a fix, and all of it goes into the file itself, not into a text that it
+/// imports.
+bool IsForFile(const std::vector<Insertion>& fix, const SourceFile& source);
 /// The text with all insertions made.
 std::string ApplyFix(std::string text, std::vector<Insertion> fix);
 

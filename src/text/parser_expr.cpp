@@ -203,14 +203,14 @@ ExprId Parser::NamedOperand() {
   }
   Panic(DiagnosticKind::UnknownName, name.range,
         fmt::format("no function `{}` is known in expressions", name.text),
-        {KnownWords(name.text, KnownFunctions())});
+        {DefinedElsewhere("", name.text).value_or(KnownWords(name.text, KnownFunctions()))});
   return Add(IntLiteral{0}, begin);
 }
 
 std::vector<std::string_view> Parser::KnownFunctions() const {
   std::vector<std::string_view> known = FunctionWords();
   for (const Function& function : module_->functions) {
-    if (!function.name.starts_with('_')) {  // else it is for its own file
+    if (names_.functions.Find(function.name) != nullptr) {
       known.push_back(function.name);
     }
   }

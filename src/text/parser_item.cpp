@@ -55,7 +55,10 @@ void Parser::Item() {
       if (AtWord("config")) {
         return ConfigItem();
       }
-      Unexpected("`import`, `const`, `dim`, `require`, `let`, `fn`, `device`, `graph` or `kernel`");
+      Unexpected(
+          "`import`, `config`, `const`, `dim`, `mesh`, `require`, `let`, `fn`, `device`, `graph` "
+          "or "
+          "`kernel`");
   }
 }
 

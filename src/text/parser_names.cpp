@@ -1,6 +1,8 @@
 // Names: their definitions and their uses.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "text/parser_impl.h"
 
 namespace etc {
@@ -16,6 +18,37 @@ void Parser::Duplicate(std::string_view sigil, const Token& name, SourceRange fi
   }
 }
 
+std::optional<Note> Parser::DefinedElsewhere(std::string_view sigil, std::string_view name) const {
+  auto is_it = [&](const auto& item) { return item.name == name; };
+  auto note = [&](SourceRange range) {
+    return Note{
+        range, fmt::format("`{}{}` is defined here, in a file that this one does not import", sigil,
+                           name)};
+  };
+  if (name.starts_with('_')) {  // for its own file
+    return std::nullopt;
+  }
+  if (sigil == "@") {
+    if (auto device = std::ranges::find_if(module_->devices, is_it);
+        device != module_->devices.end()) {
+      return note(device->range);
+    }
+    auto graph = std::ranges::find_if(module_->graphs, is_it);
+    return graph == module_->graphs.end() ? std::nullopt : std::optional(note(graph->range));
+  }
+  if (!sigil.empty()) {
+    return std::nullopt;
+  }
+  for (const auto& item : module_->items) {
+    const auto* id = std::get_if<SymbolId>(&item);
+    if (id != nullptr && module_->symbols[*id].name == name) {
+      return note(module_->symbols[*id].range);
+    }
+  }
+  auto function = std::ranges::find_if(module_->functions, is_it);
+  return function == module_->functions.end() ? std::nullopt : std::optional(note(function->range));
+}
+
 void Parser::Unknown(std::string_view sigil, const Token& name, const std::string& nearest,
                      SourceRange nearest_range, std::string_view what) {
   std::string spelling = fmt::format("{}{}", sigil, name.text);
@@ -24,7 +57,9 @@ void Parser::Unknown(std::string_view sigil, const Token& name, const std::strin
   }
   Diagnostic& error = diagnostics_.Error(DiagnosticKind::UnknownName, name.range,
                                          fmt::format("no {} `{}` is defined here", what, spelling));
-  if (!nearest.empty()) {
+  if (auto elsewhere = DefinedElsewhere(sigil, name.text)) {
+    error.notes.push_back(std::move(*elsewhere));
+  } else if (!nearest.empty()) {
     error.notes.push_back({nearest_range, fmt::format("did you mean `{}{}`?", sigil, nearest)});
   }
 }

@@ -20,7 +20,7 @@ ETC_DEVICE T Max(T a, T b) {
 }
 template <class T>
 ETC_DEVICE T Abs(T a) {
-  return a < T(0) ? -a : a;
+  return a < T(0) ? -a : a + T(0);  // that of -0.0 is 0.0
 }
 
 // Integer division rounds towards minus infinity. Sizes and indices fit 32 bits nearly always, and

@@ -228,6 +228,9 @@ struct SameSide {
   Steps body;
   Steps otherwise;
 };
+/// The most bytes of a local that each thread has for itself.
+inline constexpr int64_t kMostStackBytes = 65536;
+
 /// A local that the threads share.
 struct SharedLocal {
   TensorId tensor;

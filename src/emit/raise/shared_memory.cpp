@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "emit/raise/texts.h"
 #include "ir/overloaded.h"
 #include "ir/types.h"
 
@@ -50,6 +51,7 @@ class SharedMemoryChecks {
     for (const RaisedDevice& device : kernel.devices) {
       if (device.steps) {
         Locals(kernel, device, room / kScratchAlignment * kScratchAlignment);
+        LocalsOfThreads(kernel, device);
       }
     }
   }
@@ -68,6 +70,26 @@ class SharedMemoryChecks {
             fmt::format("the locals of a task of `@{}` have {} bytes, and in the shared memory of "
                         "a CTA there is room for {}",
                         device.device.name, device.scratch_bytes, room));
+      }
+    });
+  }
+
+  /// Those that the threads do not share, as each goes through a part of a `for` by itself.
+  void LocalsOfThreads(const RaisedKernel& kernel, const RaisedDevice& device) {
+    std::set<TensorId> shared;
+    VisitLocals(*device.steps, [&](const SharedLocal& local) { shared.insert(local.tensor); });
+    VisitStmts(kernel.module, device.device.body, [&](StmtId id) {
+      const auto* local = std::get_if<LocalDecl>(&kernel.module.stmts[id]);
+      if (local == nullptr || shared.contains(local->tensor)) {
+        return;
+      }
+      const Tensor& tensor = kernel.module.tensors[local->tensor];
+      int64_t bytes = kernel.tensors.at(local->tensor).Elements() * SizeInBytes(tensor.type);
+      if (bytes > kMostStackBytes) {
+        Error(tensor.range,
+              fmt::format("`%{}` of each thread of a task of `@{}` has {} bytes, and {} are the "
+                          "most; outside of the `for` that the threads divide it is the task's",
+                          tensor.name, device.device.name, bytes, kMostStackBytes));
       }
     });
   }
