@@ -133,6 +133,11 @@ class GraphChecks {
         CheckRef(module_, ref, range, exprs_, diagnostics_);
       }
     }
+    for (const auto* refs : {&share.range_waits, &share.enter_waits, &share.leave_notifies}) {
+      for (const EventRef& ref : *refs) {
+        CheckOfAllTasks(module_, ref, share, diagnostics_);
+      }
+    }
     for (const auto* checks : {&share.range_checks, &share.enter_checks, &share.task_checks}) {
       for (const etc::Check& check : *checks) {
         CheckSlices(module_, check, exprs_, diagnostics_);

@@ -44,6 +44,10 @@ void CheckSlices(const Module& module, const Check& check, ExprChecker& exprs,
 void CheckOfAllTasks(const Module& module, const Check& check, const Share& share,
                      Diagnostics& diagnostics);
 
+/// What all tasks of a share wait for or notify together does not name the coordinates of one.
+void CheckOfAllTasks(const Module& module, const EventRef& ref, const Share& share,
+                     Diagnostics& diagnostics);
+
 /// A check that comes before the first task.
 void CheckLaunchCheck(const Module& module, const Check& check, ExprChecker& exprs,
                       Diagnostics& diagnostics);
