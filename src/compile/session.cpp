@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
+#include <string>
 
 #include "support/internal_errors.h"
 #include "support/stderr.h"
@@ -20,16 +22,26 @@ SourceFile& Session::SetSource(std::string name, std::string text) {
 }
 
 /// Each diagnostic about a text that was copied gets a note with the first calls that it was copied
-/// for, and with those that the texts around these were copied for.
+/// for, and with those that the texts around these were copied for. What several copies have in
+/// common stands there once.
 Diagnostics Session::WithCalls() const {
   Diagnostics noted;
+  std::set<std::string> known;
   for (Diagnostic diagnostic : diagnostics_.all()) {
     if (diagnostic.range.IsValid()) {
       std::vector<Note> calls;
       AddCalls(diagnostic.range, calls);
       diagnostic.notes.insert(diagnostic.notes.end(), calls.begin(), calls.end());
     }
-    noted.Add(std::move(diagnostic));
+    std::string text =
+        fmt::format("{} {} {} {}", static_cast<int>(diagnostic.severity), diagnostic.range.begin,
+                    diagnostic.range.end, diagnostic.message);
+    for (const Note& note : diagnostic.notes) {
+      text += fmt::format("\n{} {} {}", note.range.begin, note.range.end, note.message);
+    }
+    if (known.insert(std::move(text)).second) {
+      noted.Add(std::move(diagnostic));
+    }
   }
   return noted;
 }
@@ -59,16 +71,18 @@ ExitCode Session::Finish(ExitCode otherwise) {
     }
   }
   std::fflush(stdout);
+  const Diagnostics noted = WithCalls();
   if (format_ == DiagnosticsFormat::Json) {
-    PrintToStderr("{}", RenderJson(WithCalls(), source_.get()));
+    PrintToStderr("{}", RenderJson(noted, source_.get()));
     return code;
   }
-  PrintToStderr("{}", RenderText(WithCalls(), source_.get()));
-  if (size_t errors = diagnostics_.error_count(); errors > 0) {
-    PrintToStderr("{} error{}{}\n", errors, errors == 1 ? "" : "s",
-                  errors > Diagnostics::kMaxErrors
-                      ? fmt::format(", the first {} of them shown", Diagnostics::kMaxErrors)
-                      : "");
+  PrintToStderr("{}", RenderText(noted, source_.get()));
+  const bool has_more = diagnostics_.error_count() > Diagnostics::kMaxErrors;
+  const size_t errors = has_more ? diagnostics_.error_count() : noted.error_count();
+  if (errors > 0) {
+    PrintToStderr(
+        "{} error{}{}\n", errors, errors == 1 ? "" : "s",
+        has_more ? fmt::format(", the first {} of them shown", Diagnostics::kMaxErrors) : "");
   }
   return code;
 }

@@ -11,14 +11,15 @@
 namespace etc::mutation {
 namespace {
 
-/// What a message says at its end: `…, where n = 3, l = 0`.
+/// The sizes that a message says at its end, in front of what it says of inputs: `…, where n = 3,
+/// l = 0, %p[0] = 1`.
 std::map<std::string, int64_t> SizesIn(const std::string& message) {
   const std::string where = ", where ";
   std::map<std::string, int64_t> sizes;
   size_t at = message.rfind(where);
   std::stringstream rest(at == std::string::npos ? "" : message.substr(at + where.size()));
   std::string name, equals, value;
-  while (rest >> name >> equals >> value) {
+  while (rest >> name >> equals >> value && !name.starts_with('%')) {
     sizes[name] = std::stoll(value);
   }
   return sizes;
