@@ -345,11 +345,24 @@ bool Mentions(const Module& module, const EventRef& ref, const std::vector<Symbo
          mention.In(ref.axes) || mention.In(ref.guard) || mention.In(ref.peer);
 }
 
-bool ReadsCoordinates(const Module& module, const Check& check, const Share& share) {
+namespace {
+
+std::vector<SymbolId> CoordinatesOf(const Share& share) {
   std::vector<SymbolId> coordinates;
   for (const Axis& axis : share.axes) {
     coordinates.push_back(axis.var);
   }
+  return coordinates;
+}
+
+}  // namespace
+
+bool ReadsCoordinates(const Module& module, const EventRef& ref, const Share& share) {
+  return Mentions(module, ref, CoordinatesOf(share));
+}
+
+bool ReadsCoordinates(const Module& module, const Check& check, const Share& share) {
+  const std::vector<SymbolId> coordinates = CoordinatesOf(share);
   Mention mention{module, coordinates};
   auto any = [&](const std::vector<ExprId>& exprs) {
     return std::any_of(exprs.begin(), exprs.end(), [&](ExprId id) { return mention.In(id); });

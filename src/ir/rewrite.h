@@ -40,7 +40,8 @@ bool Mentions(const Module& module, ExprId expr, const std::vector<SymbolId>& sy
 bool Mentions(const Module& module, const std::vector<Axis>& axes,
               const std::vector<SymbolId>& symbols);
 bool Mentions(const Module& module, const EventRef& ref, const std::vector<SymbolId>& symbols);
-/// Whether the check is another one for each task of the share.
+/// Whether the check, or the element of an event, is another one for each task of the share.
 bool ReadsCoordinates(const Module& module, const Check& check, const Share& share);
+bool ReadsCoordinates(const Module& module, const EventRef& ref, const Share& share);
 
 }  // namespace etc

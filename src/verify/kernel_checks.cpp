@@ -361,11 +361,7 @@ void CheckOfAllTasks(const Module& module, const Check& check, const Share& shar
 
 void CheckOfAllTasks(const Module& module, const EventRef& ref, const Share& share,
                      Diagnostics& diagnostics) {
-  std::vector<SymbolId> coordinates;
-  for (const Axis& axis : share.axes) {
-    coordinates.push_back(axis.var);
-  }
-  if (Mentions(module, ref, coordinates)) {
+  if (ReadsCoordinates(module, ref, share)) {
     diagnostics.Error(DiagnosticKind::Structure, ref.range,
                       fmt::format("`%{}` is for all tasks of the share here, and names the "
                                   "coordinates of one; it stands outside of `ranges`, `enter` and "

@@ -25,6 +25,17 @@ std::optional<int64_t> Least(const Set& set, const std::string& name) {
   return ToInt(Val(isl_set_dim_min_val(moved.copy(), position)));
 }
 
+/// What a value may be at a point, as `value@`.
+Set ValuesAt(const Unknowns& unknowns, const PwAff& value, const Point& point) {
+  Set set = Eq(unknowns.Param("value@"), value);
+  for (const std::string& name : unknowns.Involved(set)) {
+    if (auto at = point.find(name); at != point.end()) {
+      set = Fix(unknowns, set, name, at->second);
+    }
+  }
+  return set;
+}
+
 /// Gives each term over sizes the value that it has at fixed sizes.
 std::optional<Set> WithRealTerms(const Unknowns& unknowns, Set set, const Point& sizes) {
   Point known = sizes;
@@ -34,11 +45,7 @@ std::optional<Set> WithRealTerms(const Unknowns& unknowns, Set set, const Point&
     }
     std::vector<int64_t> args;
     for (const PwAff& arg : term.args) {
-      Set value = Eq(unknowns.Param("value@"), arg);
-      for (const auto& [name, at] : known) {
-        value = Fix(unknowns, value, name, at);
-      }
-      auto least = Least(value, "value@");
+      auto least = Least(ValuesAt(unknowns, arg, known), "value@");
       if (!least) {
         return std::nullopt;
       }
@@ -85,19 +92,25 @@ std::optional<Point> LeastPoint(const Unknowns& unknowns, Set set, Point point) 
 
 /// The value at a point, if it follows from it.
 std::optional<int64_t> ValueAt(const Unknowns& unknowns, const PwAff& value, const Point& point) {
-  Set set = Eq(unknowns.Param("value@"), value);
-  for (const std::string& name : unknowns.Involved(set)) {
-    if (auto at = point.find(name); at != point.end()) {
-      set = Fix(unknowns, set, name, at->second);
-    }
-  }
+  Set set = ValuesAt(unknowns, value, point);
   auto least = Least(set, "value@");
   return least && IsEmpty(set - Eq(unknowns.Param("value@"), unknowns.Constant(*least)))
              ? least
              : std::nullopt;
 }
 
-/// An element of an input that a point has a value of: `%ids[3]`.
+/// The elements of inputs that a point has values of.
+std::vector<const Term*> InputsIn(const Unknowns& unknowns, const Point& point) {
+  std::vector<const Term*> inputs;
+  for (const Term& term : unknowns.terms()) {
+    if (term.promised && point.contains(term.name)) {
+      inputs.push_back(&term);
+    }
+  }
+  return inputs;
+}
+
+/// One of them: `%ids[3]`.
 std::string InputText(const Unknowns& unknowns, const Term& term, const Point& point) {
   std::string text = "%" + unknowns.module().tensors[term.tensor].name + "[";
   if (unknowns.FlatAxesOf(term.tensor) != nullptr) {
@@ -139,18 +152,14 @@ bool CanBothBe(const KnownElement& a, const KnownElement& b) {
 /// axioms know of terms that are in a set, and others come in with their indices.
 bool KeepsPromises(const Unknowns& unknowns, const Point& point) {
   std::vector<KnownElement> elements;
-  for (const Term& term : unknowns.terms()) {
-    auto value = point.find(term.name);
-    if (!term.promised || value == point.end()) {
-      continue;
-    }
-    KnownElement element{&term, {}, value->second};
-    for (const PwAff& arg : term.args) {
+  for (const Term* term : InputsIn(unknowns, point)) {
+    KnownElement element{term, {}, point.at(term->name)};
+    for (const PwAff& arg : term->args) {
       if (auto index = ValueAt(unknowns, arg, point)) {
         element.indices.push_back(*index);
       }
     }
-    if (element.indices.size() == term.args.size()) {
+    if (element.indices.size() == term->args.size()) {
       elements.push_back(std::move(element));
     }
   }
@@ -270,13 +279,10 @@ std::string WhereText(const Unknowns& unknowns, const Point& point, const Progra
     }
   }
   std::set<std::string> inputs;  // tasks may have terms of their own for one element
-  for (const Term& term : unknowns.terms()) {
-    auto value = point.find(term.name);
-    if (term.promised && value != point.end()) {
-      std::string input = InputText(unknowns, term, point);
-      if (inputs.insert(input).second) {
-        add(input, value->second);
-      }
+  for (const Term* term : InputsIn(unknowns, point)) {
+    std::string input = InputText(unknowns, *term, point);
+    if (inputs.insert(input).second) {
+      add(input, point.at(term->name));
     }
   }
   return text;
@@ -285,9 +291,9 @@ std::string WhereText(const Unknowns& unknowns, const Point& point, const Progra
 std::vector<Note> InputNotes(const Unknowns& unknowns, const Point& point) {
   std::vector<Note> notes;
   std::set<TensorId> known;
-  for (const Term& term : unknowns.terms()) {
-    if (term.promised && point.contains(term.name) && known.insert(term.tensor).second) {
-      const Tensor& input = unknowns.module().tensors[term.tensor];
+  for (const Term* term : InputsIn(unknowns, point)) {
+    if (known.insert(term->tensor).second) {
+      const Tensor& input = unknowns.module().tensors[term->tensor];
       notes.push_back(
           {input.range, fmt::format("the range of `%{}` is declared here", input.name)});
     }

@@ -86,11 +86,11 @@ class Decoder:
 
     def room(self, longest: int) -> int:
         """The positions for which the page table of a step has room whose longest sequence has so many."""
-        return pages_for(longest, self._page, self._most_pages) * self._page
+        return self._width(longest) * self._page
 
     def reserve(self, ids: Any, sequences: int, longest: int, starts: Any = None) -> None:
         """The memory of a step of decoding, so that it can be captured."""
-        self._bind_step(sequences, sequences, self.room(longest) // self._page, ids, starts)
+        self._bind_step(sequences, sequences, self._width(longest), ids, starts)
         self._run.reserve()
 
     def step(self, ids: Any, lengths: Any, table: Any, sequences: int, longest: int,
@@ -100,7 +100,7 @@ class Decoder:
         new tokens begin. No length is more than `longest`. There are `rows` new tokens; where it is not
         said, one of each sequence."""
         torch = self._torch
-        width, positions = self.room(longest) // self._page, self._positions[:sequences]
+        width, positions = self._width(longest), self._positions[:sequences]
         rows = sequences if rows is None else rows
         if rows == sequences:
             torch.sub(lengths[:sequences], 1, out=positions)
@@ -115,6 +115,9 @@ class Decoder:
     def logits(self, sequences: int) -> Any:
         """Where a step leaves them."""
         return self._logits[:sequences, :self.vocabulary]
+
+    def _width(self, longest: int) -> int:
+        return pages_for(longest, self._page, self._most_pages)
 
     def _page_table(self, sequences: int, width: int) -> Any:
         return self._pages[:sequences * width].reshape(sequences, width)
