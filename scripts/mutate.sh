@@ -2,15 +2,16 @@
 # Damages the examples and generated programs in some 10,000 ways and holds what `etc check` says of
 # each against what is really wrong with it (docs/analysis.md, "How the proofs are tested").
 #
-#   mutate.sh [--dynamic] [--ranks] [MUTANTS [SEED [FOLDER]]]
+#   mutate.sh [--dynamic] [--ranks | --indices] [MUTANTS [SEED [FOLDER]]]
 #
 # Saves what the proofs get wrong, and wrong programs of which nothing is proved, in FOLDER. With
 # --dynamic all programs are drains, queues and hybrids, and what gives out their tasks is damaged:
-# every state of small launches is visited. With --ranks generated programs are of two ranks.
+# every state of small launches is visited. With --ranks generated programs are of two ranks, with
+# --indices they name elements by elements of elements.
 set -eu
 cd "$(dirname "$0")/.."
 words=
-while [ "${1:-}" = --dynamic ] || [ "${1:-}" = --ranks ]; do
+while [ "${1:-}" = --dynamic ] || [ "${1:-}" = --ranks ] || [ "${1:-}" = --indices ]; do
   words="$words $1"
   shift
 done

@@ -130,6 +130,8 @@ class Parser {
   void Duplicate(std::string_view sigil, const Token& name, SourceRange first);
   /// Of a name that an imported file has imported, but not this one.
   std::optional<Note> DefinedElsewhere(std::string_view sigil, std::string_view name) const;
+  /// Of a name that the rest of the text defines, in the block that it is used in or around that.
+  std::optional<Note> DefinedBelow(std::string_view sigil, std::string_view name) const;
   void Unknown(std::string_view sigil, const Token& name, const std::string& nearest,
                SourceRange nearest_range, std::string_view what);
   SymbolId Declare(const Token& name, SymbolKind kind);

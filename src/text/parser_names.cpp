@@ -49,6 +49,42 @@ std::optional<Note> Parser::DefinedElsewhere(std::string_view sigil, std::string
   return function == module_->functions.end() ? std::nullopt : std::optional(note(function->range));
 }
 
+std::optional<Note> Parser::DefinedBelow(std::string_view sigil, std::string_view name) const {
+  TokenKind kind = sigil == "@"   ? TokenKind::Function
+                   : sigil == "%" ? TokenKind::Tensor
+                                  : TokenKind::Name;
+  auto defines = [&](size_t i) {
+    bool symmetric = tokens_[i - 1].text == "symmetric";
+    switch (tokens_[i - (symmetric ? 2 : 1)].kind) {
+      case TokenKind::KeywordDevice:
+      case TokenKind::KeywordGraph:
+      case TokenKind::KeywordConst:
+      case TokenKind::KeywordDim:
+      case TokenKind::KeywordFn:
+      case TokenKind::KeywordLet:
+      case TokenKind::KeywordEvent:
+      case TokenKind::KeywordLocal:
+        return true;
+      default:
+        return tokens_[i + 1].kind == TokenKind::Equal &&
+               tokens_[i + 2].kind == TokenKind::KeywordBuffer;
+    }
+  };
+  int depth = 0;  // of braces behind the use
+  int lowest = 0;
+  for (size_t i = pos_ + 1; i + 2 < tokens_.size(); ++i) {
+    const Token& token = tokens_[i];
+    depth += token.kind == TokenKind::LeftBrace ? 1 : 0;
+    depth -= token.kind == TokenKind::RightBrace ? 1 : 0;
+    lowest = std::min(lowest, depth);
+    if (token.kind == kind && token.text == name && depth == lowest && defines(i)) {
+      return Note{token.range,
+                  fmt::format("`{}{}` is defined here, and known from here on", sigil, name)};
+    }
+  }
+  return std::nullopt;
+}
+
 void Parser::Unknown(std::string_view sigil, const Token& name, const std::string& nearest,
                      SourceRange nearest_range, std::string_view what) {
   std::string spelling = fmt::format("{}{}", sigil, name.text);
@@ -57,7 +93,9 @@ void Parser::Unknown(std::string_view sigil, const Token& name, const std::strin
   }
   Diagnostic& error = diagnostics_.Error(DiagnosticKind::UnknownName, name.range,
                                          fmt::format("no {} `{}` is defined here", what, spelling));
-  if (auto elsewhere = DefinedElsewhere(sigil, name.text)) {
+  if (auto below = DefinedBelow(sigil, name.text)) {
+    error.notes.push_back(std::move(*below));
+  } else if (auto elsewhere = DefinedElsewhere(sigil, name.text)) {
     error.notes.push_back(std::move(*elsewhere));
   } else if (!nearest.empty()) {
     error.notes.push_back({nearest_range, fmt::format("did you mean `{}{}`?", sigil, nearest)});

@@ -171,6 +171,7 @@ void CheckKernelNames(const Module& module, Diagnostics& diagnostics) {
 
 void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnostics& diagnostics) {
   ExprChecker exprs(module, diagnostics);
+  std::vector<SymbolId> seen;
   for (const Where& where : ranges) {
     size_t before = diagnostics.error_count();
     for (ExprId bound : {where.lo, where.hi}) {
@@ -189,6 +190,9 @@ void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnost
     if (dim.kind != SymbolKind::Dim) {
       diagnostics.Error(DiagnosticKind::Specialise, at,
                         fmt::format("`{}` is not a dimension, so it has no ranges", dim.name));
+    } else if (std::find(seen.begin(), seen.end(), where.dim) != seen.end()) {
+      diagnostics.Error(DiagnosticKind::Specialise, at,
+                        fmt::format("`{}` has a range already", dim.name));
     } else if (*lo > *hi) {
       diagnostics.Error(DiagnosticKind::Specialise, at,
                         fmt::format("the range {} .. {} is empty", *lo, *hi));
@@ -200,6 +204,7 @@ void CheckWhere(const Module& module, const std::vector<Where>& ranges, Diagnost
           .notes.push_back({dim.range, fmt::format("`{}` is in {} .. {}", dim.name, declared->lo,
                                                    declared->hi)});
     }
+    seen.push_back(where.dim);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "command_line.h"
 #include "examples.h"
 #include "generator.h"
+#include "index_generator.h"
 #include "ir/printer.h"
 #include "mutator.h"
 #include "oracle.h"
@@ -40,6 +41,7 @@ struct Options : CommonOptions {
   size_t of_each_example = 60;
   bool queues = false;   // all bases that are generated become queues
   bool ranks = false;    // all bases that are generated are of two ranks
+  bool indices = false;  // all bases that are generated are named by elements of elements
   bool dynamic = false;  // all bases give out tasks at run time, and what gives them out is damaged
 };
 
@@ -73,23 +75,26 @@ class Campaign {
         RunBase(bases_[number], number, options_.of_each_example);
       } else if (!IsDone()) {
         uint64_t seed = options_.seed * 1'000'003 + number;
-        bool routes = !options_.ranks && number % 4 == 3;
-        bool slices = !options_.ranks && number % 4 == 1;
+        bool mixed = !options_.ranks && !options_.indices;
+        bool routes = mixed && number % 4 == 3;
+        bool slices = mixed && number % 4 == 1;
         Base base{fmt::format("{}seed {}",
-                              options_.ranks ? "ranks, "
-                              : routes       ? "routing, "
-                              : slices       ? "slices, "
-                                             : "",
+                              options_.ranks     ? "ranks, "
+                              : options_.indices ? "indices, "
+                              : routes           ? "routing, "
+                              : slices           ? "slices, "
+                                                 : "",
                               seed),
-                  options_.ranks ? GenerateRanks(seed)
-                  : routes       ? GenerateRouting(seed)
-                  : slices       ? GenerateSlices(seed, true).text
-                                 : GenerateProgram(seed),
+                  options_.ranks     ? GenerateRanks(seed)
+                  : options_.indices ? GenerateIndices(seed)
+                  : routes           ? GenerateRouting(seed)
+                  : slices           ? GenerateSlices(seed, true).text
+                                     : GenerateProgram(seed),
                   {},
                   {}};
         if (options_.dynamic) {
           MakeDynamic(base, number);
-        } else if (number % 20 == 19) {
+        } else if (number % 20 == 19 && !options_.indices) {
           ScheduleAtOnePlace(base);
         } else if (options_.queues || number % 5 == 4) {
           Schedule(base, options_.queues        ? ScheduleKind::Dynamic
@@ -333,6 +338,8 @@ int main(int argc, char** argv) {
   app.add_option("--example", options.example, "The only one of them");
   app.add_flag("--queues", options.queues, "All generated programs become queues");
   app.add_flag("--ranks", options.ranks, "All generated programs are of two ranks");
+  app.add_flag("--indices", options.indices,
+               "All generated programs name elements by elements of elements");
   app.add_flag(
       "--dynamic", options.dynamic,
       "All programs become drains, queues and hybrids, and what gives out tasks is damaged");

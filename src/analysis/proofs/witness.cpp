@@ -25,15 +25,42 @@ std::optional<int64_t> Least(const Set& set, const std::string& name) {
   return ToInt(Val(isl_set_dim_min_val(moved.copy(), position)));
 }
 
-/// What a value may be at a point, as `value@`.
-Set ValuesAt(const Unknowns& unknowns, const PwAff& value, const Point& point) {
+std::optional<int64_t> ValueAt(const Unknowns& unknowns, const PwAff& value, const Point& point);
+
+/// The value of a quotient or product at a point, if it follows from it.
+std::optional<int64_t> OperationAt(const Unknowns& unknowns, const Term& term, const Point& point) {
+  if (term.kind == Term::Kind::Element || term.kind == Term::Kind::Any) {
+    return std::nullopt;
+  }
+  auto a = ValueAt(unknowns, term.args[0], point);
+  auto b = a ? ValueAt(unknowns, term.args[1], point) : std::nullopt;
+  if (!b || (*b == 0 && term.kind != Term::Kind::Product)) {
+    return std::nullopt;
+  }
+  if (term.kind == Term::Kind::Product) {
+    return *a * *b;
+  }
+  int64_t floor = *a / *b - (*a % *b != 0 && (*a < 0) != (*b < 0) ? 1 : 0);
+  bool up = term.kind == Term::Kind::CeilQuotient && *a % *b != 0;
+  return floor + (up ? 1 : 0);
+}
+
+/// The value at a point, if it follows from it.
+std::optional<int64_t> ValueAt(const Unknowns& unknowns, const PwAff& value, const Point& point) {
   Set set = Eq(unknowns.Param("value@"), value);
   for (const std::string& name : unknowns.Involved(set)) {
     if (auto at = point.find(name); at != point.end()) {
       set = Fix(unknowns, set, name, at->second);
+    } else if (const Term* term = unknowns.Find(name)) {
+      if (auto computed = OperationAt(unknowns, *term, point)) {
+        set = Fix(unknowns, set, name, *computed);
+      }
     }
   }
-  return set;
+  auto least = Least(set, "value@");
+  return least && IsEmpty(set - Eq(unknowns.Param("value@"), unknowns.Constant(*least)))
+             ? least
+             : std::nullopt;
 }
 
 /// Gives each term over sizes the value that it has at fixed sizes.
@@ -43,24 +70,12 @@ std::optional<Set> WithRealTerms(const Unknowns& unknowns, Set set, const Point&
     if (!term.global) {
       continue;
     }
-    std::vector<int64_t> args;
-    for (const PwAff& arg : term.args) {
-      auto least = Least(ValuesAt(unknowns, arg, known), "value@");
-      if (!least) {
-        return std::nullopt;
-      }
-      args.push_back(*least);
-    }
-    bool divides = term.kind != Term::Kind::Product;
-    if (divides && args[1] == 0) {
+    auto value = OperationAt(unknowns, term, known);
+    if (!value) {
       return std::nullopt;
     }
-    int64_t floor = divides ? args[0] / args[1] -
-                                  (args[0] % args[1] != 0 && (args[0] < 0) != (args[1] < 0) ? 1 : 0)
-                            : args[0] * args[1];
-    bool up = term.kind == Term::Kind::CeilQuotient && args[0] % args[1] != 0;
-    known[term.name] = floor + (up ? 1 : 0);
-    set = Fix(unknowns, set, term.name, known[term.name]);
+    known[term.name] = *value;
+    set = Fix(unknowns, set, term.name, *value);
   }
   return set;
 }
@@ -88,15 +103,6 @@ std::optional<Point> LeastPoint(const Unknowns& unknowns, Set set, Point point) 
     set = Fix(unknowns, set, name, *least);
   }
   return IsEmpty(set) || !set ? std::nullopt : std::optional(point);
-}
-
-/// The value at a point, if it follows from it.
-std::optional<int64_t> ValueAt(const Unknowns& unknowns, const PwAff& value, const Point& point) {
-  Set set = ValuesAt(unknowns, value, point);
-  auto least = Least(set, "value@");
-  return least && IsEmpty(set - Eq(unknowns.Param("value@"), unknowns.Constant(*least)))
-             ? least
-             : std::nullopt;
 }
 
 /// The elements of inputs that a point has values of.
@@ -148,9 +154,17 @@ bool CanBothBe(const KnownElement& a, const KnownElement& b) {
          (a.indices.back() < b.indices.back()) == (a.value < b.value);
 }
 
-/// Whether the elements of inputs whose indices a point gives are as the program promises. The
-/// axioms know of terms that are in a set, and others come in with their indices.
+/// Whether quotients and products are what they are of, and the elements of inputs whose indices a
+/// point gives as the program promises. The axioms know of terms that are in a set, and others come
+/// in with their indices.
 bool KeepsPromises(const Unknowns& unknowns, const Point& point) {
+  for (const auto& [name, value] : point) {
+    const Term* term = unknowns.Find(name);
+    auto computed = term != nullptr ? OperationAt(unknowns, *term, point) : std::nullopt;
+    if (computed && *computed != value) {
+      return false;
+    }
+  }
   std::vector<KnownElement> elements;
   for (const Term* term : InputsIn(unknowns, point)) {
     KnownElement element{term, {}, point.at(term->name)};
@@ -185,14 +199,51 @@ bool IsAllowed(const Unknowns& unknowns, const Point& sizes) {
   return RequirementsHold(unknowns.module(), dims, unknowns.program().ranges);
 }
 
+/// With the elements of inputs that are indices of those in the set: what they are decides which
+/// elements these are.
+Set WithIndices(const Unknowns& unknowns, const Set& set) {
+  std::set<std::string> names;
+  for (const Term* term : unknowns.TermsIn(set)) {
+    unknowns.AddNames(*term, names);
+  }
+  std::vector<Set> parts{set};
+  for (const std::string& name : names) {
+    const Term* term = unknowns.Find(name);
+    if (term != nullptr && term->promised) {
+      parts.push_back(unknowns.FactsAbout(name));
+    }
+  }
+  return unknowns.Close(Join(parts));
+}
+
+/// The least point of a set at sizes where it has one, and where elements of inputs are as
+/// promised.
+std::optional<Point> PointAt(const Unknowns& unknowns, const Set& set, const Point& sizes) {
+  Set fixed = set & unknowns.AllSizes();
+  for (const auto& [name, value] : sizes) {
+    fixed = Fix(unknowns, fixed, name, value);
+  }
+  auto real = WithRealTerms(unknowns, fixed, sizes);
+  if (!real || !*real || IsEmpty(*real)) {
+    return std::nullopt;
+  }
+  auto point = LeastPoint(unknowns, *real, sizes);
+  if (point && !KeepsPromises(unknowns, *point)) {
+    Set kept = unknowns.WithAxioms(*real);
+    point = IsEmpty(kept) ? std::nullopt : LeastPoint(unknowns, kept, sizes);
+  }
+  return point && KeepsPromises(unknowns, *point) ? point : std::nullopt;
+}
+
 }  // namespace
 
-std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
-  for (const Term* term : unknowns.TermsIn(set)) {
+std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& given) {
+  for (const Term* term : unknowns.TermsIn(given)) {
     if (!term->global && !term->promised) {
       return std::nullopt;
     }
   }
+  const Set set = WithIndices(unknowns, given);
   std::vector<Point> candidates(1);
   Set rest = set;
   for (SymbolId dim : unknowns.dims()) {
@@ -225,14 +276,7 @@ std::optional<Point> FindWitness(const Unknowns& unknowns, const Set& set) {
     if (!IsAllowed(unknowns, sizes)) {
       continue;
     }
-    Set fixed = set & unknowns.AllSizes();
-    for (const auto& [name, value] : sizes) {
-      fixed = Fix(unknowns, fixed, name, value);
-    }
-    auto real = WithRealTerms(unknowns, fixed, sizes);
-    auto point =
-        real && *real && !IsEmpty(*real) ? LeastPoint(unknowns, *real, sizes) : std::nullopt;
-    if (point && KeepsPromises(unknowns, *point)) {
+    if (auto point = PointAt(unknowns, set, sizes)) {
       return point;
     }
   }
