@@ -75,21 +75,26 @@ bool LeavesInouts(BenchPlace& place, const BenchTensors& tensors, TimedLauncher&
   });
 }
 
-bool IsFinite(const BenchTensor& tensor, const Written& written) {
-  if (!IsFloat(tensor.dtype)) {
-    return true;
+/// Counts what is not finite, and holds it to what the first program has there.
+void LookForNotFinite(const BenchTensor& tensor, const Written& first, const Written& written,
+                      BenchOutput& output) {
+  for (int64_t i = 0; i < output.elements; ++i) {
+    double expected = ElementAsDouble(tensor.dtype, first.elements.data(), i);
+    double found = ElementAsDouble(tensor.dtype, written.elements.data(), i);
+    output.not_finite += std::isfinite(found) ? 0 : 1;
+    bool both_finite = std::isfinite(expected) && std::isfinite(found);
+    bool both_nan = std::isnan(expected) && std::isnan(found);
+    output.as_finite = output.as_finite && (both_finite || both_nan || expected == found);
   }
-  auto elements = static_cast<int64_t>(written.elements.size()) / etc_dtype_bytes(tensor.dtype);
-  for (int64_t i = 0; i < elements; ++i) {
-    if (!std::isfinite(ElementAsDouble(tensor.dtype, written.elements.data(), i))) {
-      return false;
-    }
-  }
-  return true;
 }
 
 BenchOutput Compared(const BenchTensor& tensor, const Written& first, const Written& written) {
-  BenchOutput output{tensor.name, IsFinite(tensor, written), true, {}};
+  BenchOutput output;
+  output.name = tensor.name;
+  output.elements = static_cast<int64_t>(written.elements.size()) / etc_dtype_bytes(tensor.dtype);
+  if (IsFloat(tensor.dtype)) {
+    LookForNotFinite(tensor, first, written, output);
+  }
   output.equal = first.hash == written.hash && first.elements == written.elements;
   if (!output.equal && tensor.access == ETC_OUT) {
     output.relative_l2 = Compare(tensor.dtype, first.elements, written.elements, 0).relative_l2;

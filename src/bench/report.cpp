@@ -44,8 +44,9 @@ std::string OutputsText(const BenchRow& row, bool is_first) {
         differing += fmt::format(" (relative L2 {:.2g})", *output.relative_l2);
       }
     }
-    if (!output.finite) {
-      odd += fmt::format("{}%{}", odd.empty() ? "" : ", ", output.name);
+    if (output.not_finite > 0) {
+      odd += fmt::format("{}%{} ({} of {})", odd.empty() ? "" : ", ", output.name,
+                         output.not_finite, output.elements);
     }
   }
   std::string text = is_first            ? ""
@@ -95,7 +96,10 @@ std::string BenchJson(const BenchReport& report) {
   for (const BenchRow& row : report.rows) {
     Json outputs = Json::array();
     for (const BenchOutput& output : row.outputs) {
-      Json entry = {{"name", output.name}, {"finite", output.finite}, {"equal", output.equal}};
+      Json entry = {{"name", output.name},
+                    {"finite", output.not_finite == 0},
+                    {"not_finite", output.not_finite},
+                    {"equal", output.equal}};
       if (output.relative_l2) {
         entry["relative_l2"] = *output.relative_l2;
       }

@@ -14,7 +14,9 @@ namespace etc {
 /// What a program wrote, beside what the first one did from the same inputs.
 struct BenchOutput {
   std::string name;
-  bool finite = true;                 // of an out: no element is infinite or not a number
+  int64_t elements = 0;
+  int64_t not_finite = 0;             // of these, of an out: infinite or not a number
+  bool as_finite = true;              // what is not finite in either is the same in both
   bool equal = true;                  // in every bit
   std::optional<double> relative_l2;  // of an out that is not: |this - first| / |first|
 };

@@ -21,11 +21,10 @@ class Descent {
       Expect(0);
       for (size_t i = 0; i < coordinates_.size() && !result_.stopped; ++i) {
         size_t before = result_.best[i];
-        double before_ms = result_.best_ms;
         const bool improved = Improve(i);
         if (!result_.stopped) {
           on_step({i + 1, coordinates_.size(), &coordinates_[i], before, result_.best[i],
-                   before_ms == 0 ? result_.first_ms : before_ms, result_.best_ms});
+                   before_ms_, result_.best_ms});
         }
         // Behind the step: a stop may come while the programs are made, and what was found is kept.
         if (improved) {
@@ -65,7 +64,7 @@ class Descent {
     if (!times) {
       return false;
     }
-    result_.best_ms = times->front();
+    before_ms_ = result_.best_ms = times->front();
     auto least =
         static_cast<size_t>(std::min_element(times->begin(), times->end()) - times->begin());
     if (!IsGain(times->front(), (*times)[least])) {
@@ -77,6 +76,7 @@ class Descent {
       return false;
     }
     result_.best = trials[least];
+    before_ms_ = (*again)[0];
     result_.best_ms = (*again)[1];
     return true;
   }
@@ -93,6 +93,7 @@ class Descent {
   const std::vector<Coordinate>& coordinates_;
   TrialBench& bench_;
   SearchResult result_;
+  double before_ms_ = 0;  // of what was the best in front of a step, by the turns of that step
 };
 
 }  // namespace

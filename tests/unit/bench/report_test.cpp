@@ -16,8 +16,8 @@ BenchReport SomeReport() {
   report.launches = 50;
   report.bytes_read = 2'300'000'000;
   report.bandwidth = Bandwidth{4.6e12, true};
-  report.rows = {{"static", {0.8, 0.75, 1.25}, {{"logits", true, true, {}}}},
-                 {"kernels", {1.0, 0.9, 1.5}, {{"logits", true, false, 0.00125}}}};
+  report.rows = {{"static", {0.8, 0.75, 1.25}, {{"logits", 1008, 0, true, true, {}}}},
+                 {"kernels", {1.0, 0.9, 1.5}, {{"logits", 1008, 0, true, false, 0.00125}}}};
   return report;
 }
 
@@ -42,13 +42,13 @@ TEST_CASE("without a floor its column is left out, and what is not finite is nam
   BenchReport report = SomeReport();
   report.bytes_read.reset();
   report.bandwidth = Bandwidth{4e12, false};
-  report.rows[0].outputs[0].finite = false;
+  report.rows[0].outputs[0].not_finite = 7;
   report.rows.pop_back();
   CHECK(BenchTable(report) ==
         "@decode on NVIDIA H200, batch = 8, max_pages = 9; 50 launches of each, by turns\n"
         "streaming reads 4.00 TB/s (given)\n"
         "schedule  median ms      least   greatest   ratio   outputs\n"
-        "static       0.8000     0.7500     1.2500   1.000   not finite: %logits\n");
+        "static       0.8000     0.7500     1.2500   1.000   not finite: %logits (7 of 1008)\n");
 }
 
 TEST_CASE("JSON has the same, and leaves out what is not known") {

@@ -25,7 +25,7 @@ class Clock : public TrialBench {
     }
     std::vector<double> times;
     for (const Assignment& trial : trials) {
-      double ms = 10;
+      double ms = 10 + drift * measured_;
       for (size_t i = 0; i < trial.size(); ++i) {
         ms += adds_[i][trial[i]];
       }
@@ -36,6 +36,7 @@ class Clock : public TrialBench {
 
   int stop_at = -1;    // the measurement that is stopped
   bool noise = false;  // the second of every other measurement looks quick
+  double drift = 0;    // what each measurement adds to all times
   std::vector<std::vector<Assignment>> expected;
 
  private:
@@ -69,6 +70,16 @@ TEST_CASE("the quickest option of each coordinate is found") {
   CHECK(steps[0].before_ms == 10);
   CHECK(steps[0].after_ms == 7);
   CHECK(steps[2].before == steps[2].after);
+}
+
+TEST_CASE("both times of a step are of the same turns") {
+  Clock clock({{0, 2, -3}, {0, -1}});
+  clock.drift = 5;
+  std::vector<SearchStep> steps;
+  (void)Run(kTwo, clock, 1, &steps);
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].before_ms == steps[0].after_ms + 3);
+  CHECK(steps[1].before_ms == steps[1].after_ms + 1);
 }
 
 TEST_CASE("what is not quicker by more than noise stays") {
