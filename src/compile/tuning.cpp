@@ -16,11 +16,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-bool IsInteger(const Json& json) { return json.is_number_integer(); }
+/// Of 64 bits with a sign.
+bool IsInteger(const Json& json) {
+  return json.is_number_unsigned() ? json.get<uint64_t>() <= INT64_MAX : json.is_number_integer();
+}
 bool IsPair(const Json& json) {
   return json.is_array() && json.size() == 2 && IsInteger(json[0]) && IsInteger(json[1]);
 }
-bool IsOption(const Json& json) { return json.is_number_integer() || json.is_string(); }
+bool IsOption(const Json& json) { return IsInteger(json) || json.is_string(); }
 
 /// A key of an entry, and what its value is: a string, or an object whose members are all alike.
 struct EntryKey {

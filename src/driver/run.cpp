@@ -192,8 +192,7 @@ class RunJob {
       }
       if (device == RunDevice::Host) {
         lowering.schedule.debug_checks = true;
-        lowering.schedule.watchdog_seconds =
-            lowering.schedule.watchdog_seconds.value_or(kWatchdogSeconds);
+        lowering.schedule.watchdog = true;
       }
       module_ = LoadModule(options_.source, session_, arguments.dims);
       if (module_ && module_->mesh) {

@@ -23,15 +23,18 @@ struct Callable {
 
 std::vector<Callable> CallablesOf(const Module& module) {
   std::vector<Callable> all;
+  // A graph may be there in several ranges of sizes, as graphs or as kernels.
+  auto add = [&](const std::string& name, const std::vector<TensorId>& params) {
+    auto same = [&](const Callable& other) { return other.name == name; };
+    if (std::none_of(all.begin(), all.end(), same)) {
+      all.push_back({name, params});
+    }
+  };
   for (const Item& item : module.items) {
     if (const auto* graph = std::get_if<GraphId>(&item)) {
-      all.push_back({SourceName(module.graphs[*graph]), module.graphs[*graph].params});
-    } else if (const auto* id = std::get_if<KernelId>(&item)) {
-      const Kernel& kernel = module.kernels[*id];
-      auto same = [&](const Callable& other) { return other.name == kernel.graph; };
-      if (std::none_of(all.begin(), all.end(), same)) {
-        all.push_back({kernel.graph, kernel.params});
-      }
+      add(SourceName(module.graphs[*graph]), module.graphs[*graph].params);
+    } else if (const auto* kernel = std::get_if<KernelId>(&item)) {
+      add(module.kernels[*kernel].graph, module.kernels[*kernel].params);
     }
   }
   return all;

@@ -55,6 +55,9 @@ class Reader {
   trace::Trace Run() {
     trace_.processes = {"kernel " + profile_.kernel};
     tracks_.assign(static_cast<size_t>(shape_.sms) * kRoles, kNoTrack);
+    for (int64_t sm = 0; sm < shape_.sms; ++sm) {
+      TrackOf(sm, 0);  // also of an SM that has nothing to do, which is idle all the time
+    }
     const uint64_t first = FirstBegin();
     for (int64_t launch = 0; launch < shape_.launches; ++launch) {
       for (int64_t sm = 0; sm < shape_.sms; ++sm) {
@@ -216,7 +219,7 @@ class Reader {
   const ProfileShape& shape_;
   const std::vector<char>& memory_;
   trace::Trace trace_;
-  std::vector<size_t> tracks_;  // of each SM and role, where it has any spans
+  std::vector<size_t> tracks_;  // of each SM's consumers, and of each other role with any spans
 };
 
 }  // namespace

@@ -1,15 +1,13 @@
 // One kernel or launches, for each range of sizes by a tuning or by what the simulator says of
 // both.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "ir/evaluate.h"
-#include "ir/peers.h"
 #include "ir/schedules.h"
+#include "schedule/kernel_builder.h"
 #include "schedule/lower.h"
 #include "schedule/schedule_cost.h"
 #include "support/parallel.h"
@@ -44,13 +42,7 @@ std::optional<ScheduleKind> Tuned(const Module& module, const Graph& graph,
 }  // namespace
 
 bool ChooseSchedule(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
-  ScheduleKind asked = options.schedule.value_or(ScheduleKind::Static);
-  if (module.mesh && !FitsMesh(asked)) {
-    diagnostics
-        .Error(DiagnosticKind::Unsupported, module.mesh->range,
-               fmt::format("a program with a mesh becomes one kernel, and `{}` was asked for",
-                           Spelling(asked)))
-        .notes.push_back({{}, std::string(kWhyNotOverRanks)});
+  if (!AskedFitsMesh(module, options, diagnostics)) {
     return false;
   }
   std::vector<GraphId> left;  // to the simulator

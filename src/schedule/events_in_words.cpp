@@ -93,7 +93,7 @@ bool EventsInWords(Module& module, const ScheduleOptions& options, Diagnostics&)
   for (KernelId id : module.kernels.Ids()) {
     const Kernel& kernel = module.kernels[id];
     // A watchdog looks at counters.
-    if (kernel.schedule == ScheduleKind::Static && !options.watchdog_seconds &&
+    if (kernel.schedule == ScheduleKind::Static && !options.HasWatchdog() &&
         !HasFlagsElsewhere(module, kernel)) {
       Realise(module, id);
     }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/most_tasks.h"
+#include "ir/peers.h"
 #include "ir/schedules.h"
 #include "ir/task_count.h"
 #include "ir/walk.h"
@@ -148,6 +149,19 @@ bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptio
   // What was chosen goes over what calls say of themselves, as `--schedule` does.
   return *options.schedule == ScheduleKind::Kernels ||
          (*options.schedule == ScheduleKind::Auto && graph.schedule == ScheduleKind::Kernels);
+}
+
+bool AskedFitsMesh(const Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
+  ScheduleKind asked = options.schedule.value_or(ScheduleKind::Static);
+  if (!module.mesh || FitsMesh(asked)) {
+    return true;
+  }
+  diagnostics
+      .Error(DiagnosticKind::Unsupported, module.mesh->range,
+             fmt::format("a program with a mesh becomes one kernel, and `{}` was asked for",
+                         Spelling(asked)))
+      .notes.push_back({{}, std::string(kWhyNotOverRanks)});
+  return false;
 }
 
 bool ReplaceGraphs(Module& module, const std::function<bool(const Graph&)>& takes,

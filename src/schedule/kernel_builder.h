@@ -77,6 +77,10 @@ std::vector<EventRef> TakeCommonWaits(const Module& module, std::vector<EventRef
 /// Whether all calls of the graph are to be launches of their own.
 bool IsForLaunches(const Module& module, const Graph& graph, const ScheduleOptions& options);
 
+/// Whether the schedule that was asked for is one of a program with a mesh, if it is one; else an
+/// error says why not.
+bool AskedFitsMesh(const Module& module, const ScheduleOptions& options, Diagnostics& diagnostics);
+
 /// Replaces each graph that `takes` by the kernel that `lower` makes of it; a graph of several
 /// ranges is an error. False when `lower` made nothing, and reported why.
 bool ReplaceGraphs(Module& module, const std::function<bool(const Graph&)>& takes,

@@ -59,6 +59,9 @@ class Lowering : KernelBuilder {
 }  // namespace
 
 bool LowerKernels(Module& module, const ScheduleOptions& options, Diagnostics& diagnostics) {
+  if (!AskedFitsMesh(module, options, diagnostics)) {
+    return false;
+  }
   return ReplaceGraphs(
       module, [&](const Graph& graph) { return IsForLaunches(module, graph, options); },
       [&](const Graph& graph) { return Lowering(module, graph, options, diagnostics).Run(); },

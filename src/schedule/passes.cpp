@@ -73,7 +73,7 @@ std::vector<Pass> StaticPipeline(const ScheduleOptions& options) {
     return pass.run == StripEvents || pass.run == MinimiseEvents ||
            ((pass.run == FlagInData || pass.run == EventsInWords) && !options.flag_in_data) ||
            (pass.run == AddChecks && !options.debug_checks) ||
-           (pass.run == AddWatchdog && !options.watchdog_seconds) ||
+           (pass.run == AddWatchdog && !options.HasWatchdog()) ||
            (pass.run == AddProfile && !options.profile);
   });
   return passes;

@@ -29,10 +29,13 @@ struct ScheduleOptions {
   int64_t flagged_elements = 262144;    // the most of a flagged buffer that a task reads
   int64_t version_bytes = 64 << 20;  // the most that the versions of an unflagged buffer may take
   bool debug_checks = false;         // the pipeline has add-checks
-  std::optional<int64_t> watchdog_seconds = {};  // the pipeline has add-watchdog
+  bool watchdog = false;             // the pipeline has add-watchdog
+  std::optional<int64_t> watchdog_seconds = {};  // the same, for kernels that have one as well
   bool profile = false;                          // the pipeline has add-profile
   bool remarks = false;                          // say what was derived, and why
   DerivedBodies* bodies = nullptr;               // derive-events puts there what it has read
+
+  bool HasWatchdog() const { return watchdog || watchdog_seconds; }
 };
 
 /// A named pass; `run` is false when it reported an error.

@@ -39,7 +39,8 @@ class Summary {
   }
 
   std::string Text(uint64_t lost) const {
-    std::string text = Fixed(length_ / 1000, 3) + " us on " + std::to_string(tracks_) + " SMs";
+    std::string text = Fixed(length_ / 1000, 3) + " us on " + std::to_string(tracks_) +
+                       (tracks_ == 1 ? " SM" : " SMs");
     if (lost > 0) {
       text += "; " + std::to_string(lost) + " spans are lost, for which there was no room";
     }

@@ -331,6 +331,7 @@ void CheckKernel(const Module& module, const Kernel& kernel, Diagnostics& diagno
   GraphChecks checks(module, Place::Kernel, kernel.where, diagnostics);
   ExprChecker exprs(module, diagnostics);
   checks.Params(kernel.params);
+  CheckLaunch(kernel, diagnostics);
   if (kernel.throttle) {
     CheckThrottle(*kernel.throttle, diagnostics);
   }

@@ -22,6 +22,12 @@ namespace {
 // The loader's numbers are 32 bits wide on the GPU, whose clock wraps around.
 constexpr int64_t kMostOfLoader = 1 << 30;
 
+// A CTA has 1024 threads at most, of which four warps are no consumers.
+constexpr int64_t kMostConsumerWarps = 28;
+
+// As manifests have it.
+constexpr int64_t kMostSharedBytes = INT32_MAX;
+
 constexpr int64_t kMostSeconds = 3600;
 
 constexpr int64_t kMostAhead = 64;
@@ -66,6 +72,18 @@ void CheckDepth(int64_t depth, SourceRange range, Diagnostics& diagnostics) {
                       fmt::format("the loader's depth must be from 2 to {} slots, but it is {}",
                                   kMostOfLoader, depth));
   }
+}
+
+void CheckLaunch(const Kernel& kernel, Diagnostics& diagnostics) {
+  auto check = [&](const char* what, int64_t value, int64_t least, int64_t most) {
+    if (value < least || value > most) {
+      diagnostics.Error(DiagnosticKind::Structure, kernel.launch,
+                        fmt::format("a launch has from {} to {} {}, but this one has {}", least,
+                                    most, what, value));
+    }
+  };
+  check("consumer warps", kernel.consumer_warps, 1, kMostConsumerWarps);
+  check("bytes of shared memory", kernel.shared_bytes, 0, kMostSharedBytes);
 }
 
 void CheckWatchdog(const Watchdog& watchdog, Diagnostics& diagnostics) {

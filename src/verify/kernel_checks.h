@@ -7,6 +7,9 @@
 
 namespace etc {
 
+/// The warps and the shared memory of a launch, of which a target may have less.
+void CheckLaunch(const Kernel& kernel, Diagnostics& diagnostics);
+
 void CheckThrottle(const Throttle& throttle, Diagnostics& diagnostics);
 
 void CheckWatchdog(const Watchdog& watchdog, Diagnostics& diagnostics);

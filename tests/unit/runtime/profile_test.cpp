@@ -121,11 +121,26 @@ TEST_CASE("a wait for a signal is a span of its own, and the summary counts it f
   CHECK(read.spans[1].data == 20);
   CHECK(read.spans[1].signals == 0);
   CHECK(trace::Summarise(read) ==
-        "0.100 us on 1 SMs\n"
+        "0.100 us on 1 SM\n"
         "call       tasks  SM time us        busy        data     signals\n"
         "@f             1       0.100       50.0%       20.0%       30.0%\n"
         "all            1       0.100       50.0%       20.0%       30.0%\n"
         "idle                   0.000        0.0%\n");
+}
+
+TEST_CASE("an SM without spans is idle") {
+  Memory memory(4);
+  memory.Record(1, 0, 0, 1000, kNothing);
+  memory.Record(1, 0, 1, 1100, Task(0, 0));
+  const trace::Trace read = memory.Read();
+  REQUIRE(read.tracks.size() == 4);
+  CHECK(read.spans[0].track == 1);
+  CHECK(trace::Summarise(read) ==
+        "0.100 us on 4 SMs\n"
+        "call       tasks  SM time us        busy        data     signals\n"
+        "@f             1       0.100      100.0%        0.0%        0.0%\n"
+        "all            1       0.100      100.0%        0.0%        0.0%\n"
+        "idle                   0.300       75.0%\n");
 }
 
 TEST_CASE("a span begins behind what is no span") {
