@@ -419,9 +419,9 @@ ETC_API etc_status etc_group_instance(etc_group* group, int32_t rank, etc_instan
  */
 ETC_API etc_status etc_group_reserve(etc_group* group);
 /* Reserves, and launches each rank of this process on its stream. `streams` has one for each of
- * them, or is null. On a GPU
- * a null stream, here and in calls for an instance of the group, is one that the rank has for
- * itself, in order with the default stream. */
+ * them, or is null. On a GPU a null stream, here and in calls for an instance of the group, is one
+ * that the rank has for itself, in order with the default stream. A launch on the host returns when
+ * it has ended, or with ETC_ERROR_GROUP where it waits for a rank whose process is gone. */
 ETC_API etc_status etc_group_launch(etc_group* group, void* const* streams);
 /* Waits for what was launched on these streams, and does what etc_instance_check does for each rank
  * of this process. */
@@ -455,7 +455,7 @@ typedef struct etc_profile_info {
   size_t struct_size;
   int64_t spans;
   int64_t lost;        /* spans for which there was no room, or that made no sense */
-  int32_t tracks;      /* roles of SMs that did something */
+  int32_t tracks;      /* the consumers of each SM, and other roles that did something */
   const char* summary; /* as `etc run --profile` prints it */
 } etc_profile_info;
 

@@ -86,6 +86,7 @@ class Group {
   Status HoldThreads();
   void ReleaseThreads();
   Status LaunchOnThreads(void* const* streams);
+  Status LaunchBeside();
   Status AwaitLaunches(const Member& member, void* stream);
 
   std::vector<RankPlace> places_;       // of the members; none on the host

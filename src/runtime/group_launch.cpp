@@ -1,7 +1,12 @@
 // Launches of a group, and their ends.
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -13,6 +18,39 @@
 namespace etc::runtime {
 namespace {
 
+/// How long a launch without a watchdog may still run when a rank is gone that it may wait for.
+constexpr std::chrono::milliseconds kUnwatched{1000};
+
+/// Whether no thread of this process has computed for a while.
+class Standstill {
+ public:
+  bool Lasts() {
+    constexpr std::chrono::milliseconds kNothing{20};  // and looking takes some time itself
+    const auto now = std::chrono::steady_clock::now();
+    timespec spent{};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    const auto computed =
+        std::chrono::seconds(spent.tv_sec) + std::chrono::nanoseconds(spent.tv_nsec);
+    if (computed - computed_ > kNothing) {
+      computed_ = computed;
+      since_ = now;
+    }
+    return now - since_ > kUnwatched;
+  }
+
+ private:
+  std::chrono::nanoseconds computed_{};
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+/// A launch on the host, which another thread makes.
+struct LaunchBesideUs {
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool has_ended = false;
+  Status status;
+};
+
 /// The first failure of all. That of a rank which waits in vain may follow from that of another.
 Status FailureOf(const std::vector<Status>& statuses) {
   const Status* found = nullptr;
@@ -23,6 +61,11 @@ Status FailureOf(const std::vector<Status>& statuses) {
     }
   }
   return found == nullptr ? Status{} : *found;
+}
+
+Status WithoutEnd(const Status& lost, size_t rank) {
+  return Fail(lost.code, lost.message, ", and a launch of rank ", rank,
+              " waits for it without end");
 }
 
 }  // namespace
@@ -112,6 +155,10 @@ Status Group::Launch(void* const* streams) {
   if (places_.empty() && members_.size() > 1) {
     return LaunchOnThreads(streams);
   }
+  if (places_.empty() && others_ != nullptr &&
+      !members_.front().instance().program().manifest().watchdog) {
+    return LaunchBeside();
+  }
   for (size_t i = 0; i < members_.size(); ++i) {
     ETC_RETURN_IF_BAD(Explain(LaunchMember(i, streams)));
   }
@@ -122,7 +169,6 @@ Status Group::Launch(void* const* streams) {
 /// ends all the same.
 Status Group::AwaitLaunches(const Member& member, void* stream) {
   constexpr std::chrono::microseconds kPause{20};
-  constexpr std::chrono::milliseconds kUnwatched{1000};
   const bool is_watched = member.instance().program().manifest().watchdog.has_value();
   const auto begin = std::chrono::steady_clock::now();
   std::optional<Deadline> deadline;
@@ -148,11 +194,48 @@ Status Group::AwaitLaunches(const Member& member, void* stream) {
       deadline.emplace(is_watched ? others_->timeout() : kUnwatched);
     } else if (!lost.Ok() && deadline->HasPassed()) {
       stands_still_ = true;
-      return Fail(lost.code, lost.message, ", and a launch of rank ", member.rank,
-                  " waits for it without end");
+      return WithoutEnd(lost, member.rank);
     }
     std::this_thread::sleep_for(kPause);
   }
+}
+
+/// A launch on the host returns when it has ended. So another thread makes it, and this one looks
+/// whether the process of another rank is gone. What waits for that without a watchdog waits on,
+/// and what does not may compute for long.
+Status Group::LaunchBeside() {
+  constexpr std::chrono::milliseconds kPause{5};
+  const Member& member = members_.front();
+  const auto launch = std::make_shared<LaunchBesideUs>();
+  try {
+    std::thread([launch, instance = &member.instance()] {
+      Status status;
+      try {
+        status = instance->Launch(nullptr);
+      } catch (const std::bad_alloc&) {
+        status.code = ETC_ERROR_OUT_OF_MEMORY;
+      }
+      const std::lock_guard lock(launch->mutex);
+      launch->status = std::move(status);
+      launch->has_ended = true;
+      launch->ended.notify_one();
+    }).detach();
+  } catch (const std::system_error&) {
+    return Fail(ETC_ERROR_OUT_OF_MEMORY, "cannot start a thread for the launch of rank ",
+                member.rank);
+  }
+  std::optional<Standstill> standstill;
+  std::unique_lock lock(launch->mutex);
+  while (!launch->ended.wait_for(lock, kPause, [&] { return launch->has_ended; })) {
+    const Status lost = others_->CheckThatNobodyHasLeft();
+    if (!lost.Ok() && !standstill) {
+      standstill.emplace();
+    } else if (!lost.Ok() && standstill->Lasts()) {
+      stands_still_ = true;
+      return WithoutEnd(lost, member.rank);
+    }
+  }
+  return OfRank(member.rank, std::move(launch->status));
 }
 
 Status Group::Synchronize(void* const* streams) {

@@ -49,6 +49,8 @@ class Rendezvous {
   Status Look(const std::string** found);
   /// Whether a rank is gone without a goodbye.
   Status CheckThatNobodyIsLost();
+  /// Nor has said goodbye.
+  Status CheckThatNobodyHasLeft();
   /// Tells all that this rank reaches for nothing of theirs any more. Whether all others have said
   /// so, or are gone, within the time.
   bool Leave(std::chrono::milliseconds wait);

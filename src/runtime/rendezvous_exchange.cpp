@@ -81,6 +81,20 @@ Status Rendezvous::Look(const std::string** found) {
 
 Status Rendezvous::CheckThatNobodyIsLost() { return ReceiveAll(); }
 
+Status Rendezvous::CheckThatNobodyHasLeft() {
+  ETC_RETURN_IF_BAD(ReceiveAll());
+  for (size_t rank = 0; rank < ranks(); ++rank) {
+    const Peer& peer = peers_[rank];
+    // What it has brought to an exchange is still to be read, and its goodbye stands behind that.
+    const bool is_gone =
+        peer.connection.fd() >= 0 && peer.connection.state() != Connection::State::Open;
+    if (peer.has_left || is_gone) {
+      return Fail(ETC_ERROR_GROUP, "rank ", rank, " has left the group");
+    }
+  }
+  return {};
+}
+
 Status Rendezvous::Exchange(Message::Kind kind, const std::string& own,
                             std::vector<std::string>* all) {
   const Deadline deadline(options_.timeout);

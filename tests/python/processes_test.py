@@ -87,8 +87,9 @@ class RunTest(unittest.TestCase):
     @classmethod
     def compiled(cls, name, *options, watchdog=20):
         path = cls.folder / f"{name}{len(options)}.{watchdog}.etca"
-        subprocess.run([ETC, "compile", EXAMPLES / f"{name}.etir", *TARGET, "--no-proofs", "--watchdog",
-                        str(watchdog), *options, "-o", path], check=True)
+        watch = ["--watchdog", str(watchdog)] if watchdog else []
+        subprocess.run([ETC, "compile", EXAMPLES / f"{name}.etir", *TARGET, "--no-proofs", *watch, *options,
+                        "-o", path], check=True)
         return path
 
     def together(self, command, ranks, **more):
@@ -138,17 +139,17 @@ class RunTest(unittest.TestCase):
             self.assertIn("rank 1 has another artifact", errors)
 
     def test_a_process_that_dies_ends_the_others(self):
-        words = [ETC, "run", self.artifacts["all_reduce"], "--dim", "n=4096", *FEW_SMS, "--repeat", 1000000,
-                 "--join"]
-        with Processes(lambda rank: words, 2) as processes:
-            time.sleep(3)
-            self.assertEqual([process.poll() for process in processes.all], [None, None])
-            processes.all[1].kill()
-            begin = time.monotonic()
-            code, out, errors = processes.ended()[0]
-        self.assertLess(time.monotonic() - begin, 30)
-        self.assertEqual((code, out), (1, ""))
-        self.assertIn("rank 1 is gone", errors)
+        for artifact in (self.artifacts["all_reduce"], self.compiled("all_reduce", watchdog=None)):
+            words = [ETC, "run", artifact, "--dim", "n=4096", *FEW_SMS, "--repeat", 1000000, "--join"]
+            with self.subTest(artifact=artifact.name), Processes(lambda rank, w=words: w, 2) as processes:
+                time.sleep(3)
+                self.assertEqual([process.poll() for process in processes.all], [None, None])
+                processes.all[1].kill()
+                begin = time.monotonic()
+                code, out, errors = processes.ended()[0]
+                self.assertLess(time.monotonic() - begin, 30)
+                self.assertEqual((code, out), (1, ""))
+                self.assertIn("rank 1 is gone", errors)
 
     def test_what_does_not_join_is_refused(self):
         alone = subprocess.run([ETC, "run", EXAMPLES / "row_sum.etir", "--dim", "n=1", "--join"], text=True,
@@ -227,6 +228,18 @@ class GenerateTest(Model):
         self.assertEqual((code, out, other_code), (1, "", 1))
         self.assertRegex(errors, "^etc-generate: error: rank 1 (is gone|has left the group)")
         self.assertRegex(other_errors, "^etc-generate: error: rank 1: ")
+
+    @unittest.skipUnless(ON_HOST, "on a GPU a launch that waits is not the call that waits")
+    def test_a_rank_that_goes_on_when_another_has_left(self):
+        artifact = self.path / "unwatched.etca"
+        self.compiled("unwatched", "-D", "tp=2", "-D", "sampling=true")
+
+        def command(rank):
+            words = self.words(2, "--join", "--max-tokens", 4 + 20 * rank)
+            return [*words[:4], artifact, *words[5:7], *words[8:]]  # one prompt: all launches have one size
+        (code, _, errors), (other_code, _, other_errors) = self.together(command, 2)
+        self.assertEqual((code, errors, other_code), (0, "", 1))
+        self.assertRegex(other_errors, "^etc-generate: error: rank 0 has left the group, and a launch of rank 1 waits")
 
     def test_a_rank_that_does_not_come(self):
         (code, _, errors), = self.together(lambda rank: self.words(2, "--join", "--join-timeout", 2), 2, started=1)
