@@ -7,11 +7,13 @@ namespace etc {
 ProofBeside::ProofBeside(std::string name, Prove prove, Session& session,
                          std::atomic<bool>& in_vain, const ProofBeside* first)
     : name_(std::move(name)),
+      prove_(std::move(prove)),
       session_(session),
       before_(std::exchange(session.diagnostics(), {})),
-      report_(std::async(std::launch::async, [this, prove = std::move(prove), &in_vain, first] {
+      // Deferred where the system gives no thread.
+      report_(std::async(std::launch::async | std::launch::deferred, [this, &in_vain, first] {
         PhaseTimer::Clock::time_point start = PhaseTimer::Clock::now();
-        std::optional<ProofReport> report = prove(diagnostics_);
+        std::optional<ProofReport> report = prove_(diagnostics_);
         took_ = PhaseTimer::Clock::now() - start;
         if (first != nullptr && !first->Report()) {
           diagnostics_ = {};

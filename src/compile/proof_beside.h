@@ -32,6 +32,7 @@ class ProofBeside {
 
  private:
   std::string name_;
+  Prove prove_;
   Session& session_;
   Diagnostics before_;       // of the session
   Diagnostics diagnostics_;  // of the proof

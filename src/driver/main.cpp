@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "compile/session.h"
 #include "driver/commands.h"
@@ -46,17 +47,22 @@ etc::DiagnosticsFormat FormatOf(const Options& options) {
   }
 }
 
-/// What does not fit in memory is no defect of etc.
+/// What this machine has too little of is no defect of etc.
 template <class Options>
 etc::ExitCode Run(const Options& options) {
+  const char* missing = "the memory of this machine does not suffice";
   try {
     return etc::Execute(options);
   } catch (const std::bad_alloc&) {
-    etc::Session session(FormatOf(options));
-    session.diagnostics().Error(etc::DiagnosticKind::Device, {},
-                                "the memory of this machine does not suffice");
-    return session.Finish();
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) {
+      throw;
+    }
+    missing = "this machine gives no more threads";
   }
+  etc::Session session(FormatOf(options));
+  session.diagnostics().Error(etc::DiagnosticKind::Device, {}, missing);
+  return session.Finish();
 }
 
 }  // namespace

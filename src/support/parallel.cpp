@@ -5,6 +5,7 @@
 #include <exception>
 #include <list>
 #include <mutex>
+#include <system_error>
 
 namespace etc {
 namespace {
@@ -30,9 +31,7 @@ class Helpers {
     const bool is_one = job.wanted == 1;
     std::unique_lock lock(mutex_);
     const auto place = jobs_.insert(jobs_.end(), &job);
-    for (; started_ + 1 < Cores(); ++started_) {
-      std::thread([this] { Help(); }).detach();
-    }
+    StartThreads();
     lock.unlock();
     is_one ? wanted_.notify_one() : wanted_.notify_all();
     Take(job, lock);
@@ -44,6 +43,15 @@ class Helpers {
   }
 
  private:
+  /// Where the system gives none, there are fewer: a caller alone does all of its work.
+  void StartThreads() {
+    try {
+      for (; started_ + 1 < Cores(); ++started_) {
+        std::thread([this] { Help(); }).detach();
+      }
+    } catch (const std::system_error&) {
+    }
+  }
   /// Takes the lock behind the work. An exception is the caller's.
   static void Take(Job& job, std::unique_lock<std::mutex>& lock) {
     std::exception_ptr failed;

@@ -20,7 +20,8 @@ inline size_t Cores() {
 
 /// Calls `take` on this thread, and on up to `helpers` others that stay for the next call: to start
 /// a thread takes longer than much of what is done on one. Returns when all of them have returned.
-/// An exception of one of them is thrown here.
+/// An exception of one of them is thrown here. Where the system gives no threads, there are fewer
+/// helpers.
 void TakeTogether(const std::function<void()>& take, size_t helpers);
 
 /// Calls `work` with 0 .. count - 1, once each and in no order, on so many threads at most.

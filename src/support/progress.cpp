@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <system_error>
 
 #include "support/stderr.h"
 
@@ -12,7 +13,10 @@ namespace etc {
 
 Progress::Progress(std::string what) : what_(std::move(what)) {
   if (isatty(STDERR_FILENO) != 0) {
-    thread_ = std::thread([this] { Show(); });
+    try {
+      thread_ = std::thread([this] { Show(); });
+    } catch (const std::system_error&) {  // then nothing is shown
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 
 namespace etc {
@@ -157,7 +158,11 @@ class Janitor {
       }
     }
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    std::thread([this, signals] { EndBySignal(signals); }).detach();
+    try {
+      std::thread([this, signals] { EndBySignal(signals); }).detach();
+    } catch (const std::system_error&) {  // then a signal ends the process where it is
+      pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    }
   }
 
   [[noreturn]] void EndBySignal(const sigset_t& signals) {

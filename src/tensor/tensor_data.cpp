@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <thread>
 
 #include "support/files.h"
+#include "support/parallel.h"
 #include "tensor/float16.h"
 #include "tensor/float8.h"
 #include "tensor/npy.h"
@@ -127,16 +127,11 @@ int64_t UniformFrom(uint64_t random, int64_t min, int64_t max) {
 template <class Work>
 void ForParts(int64_t count, Work work) {
   constexpr int64_t kWorthAThread = 65536;
-  int64_t parts = std::clamp<int64_t>(count / kWorthAThread, 1,
-                                      std::max(1U, std::thread::hardware_concurrency()));
-  std::vector<std::thread> threads;
-  for (int64_t part = 1; part < parts; ++part) {
-    threads.emplace_back(work, count * part / parts, count * (part + 1) / parts);
-  }
-  work(int64_t{0}, count / parts);
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
+  int64_t parts = std::clamp<int64_t>(count / kWorthAThread, 1, static_cast<int64_t>(Cores()));
+  ForEachInParallel(static_cast<size_t>(parts), [&](size_t i) {
+    const auto part = static_cast<int64_t>(i);
+    work(count * part / parts, count * (part + 1) / parts);
+  });
 }
 
 bool ReportData(const std::string& file, const TensorData& tensor, const std::string& what,

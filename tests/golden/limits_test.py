@@ -18,6 +18,14 @@ dim n in 1..64;
 device @ones(%y: out f32[n * 1000000000]) tasks (i: n) { for (k: 1000000000) %y[i * 1000000000 + k] = 1.0; }
 graph @g(%y: out f32[n * 1000000000]) { call @ones(%y); }
 """
+SUMS = """etir 1;
+device @f(%x: f32[4], %y: out f32[4]) tasks (i: 4) { %y[i] = sum(k: 4) %x[k]; }
+graph @g(%x: f32[4], %y: out f32[4]) {
+  %h = buffer f32[4];
+  call @f(%x, %h);
+  call @f(%h, %y);
+}
+"""
 MESSAGES = (
     (resource.RLIMIT_AS, 64 << 30, ("run", "a.etir", "--dim", "n=64"), None,
      5, "device", "the tensors do not fit in the memory of this machine"),
@@ -52,9 +60,25 @@ def check_closed_output(etc):
             sys.exit(f"with a closed output etc ended with {run.returncode} and said {run.stderr}")
 
 
+def check_without_threads(etc):
+    """Where the system gives no thread, all is done on one, and a launch that needs several says so."""
+    none = "#include <errno.h>\nint pthread_create(void) { return EAGAIN; }\n"
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.etir").write_text(SUMS)
+        Path(folder, "none.c").write_text(none)
+        subprocess.run([os.environ.get("CXX", "c++"), "-x", "c", "-shared", "-fPIC", "none.c", "-o", "none.so"], cwd=folder, check=True)
+        for words, code, said in ((["check"], 0, ""), (["compile", "--stop-after", "emit", "-o", "a.cu"], 0, ""), (["sim"], 0, ""),
+                                  (["run", "--sms", "1"], 0, ""), (["run", "--sms", "3"], 5, "cannot start 3 threads")):
+            run = subprocess.run([etc, words[0], "a.etir", *words[1:]], check=False, cwd=folder, capture_output=True, text=True,
+                                 env={**os.environ, "LD_PRELOAD": f"{folder}/none.so"})
+            if run.returncode != code or said not in run.stderr:
+                sys.exit(f"without threads `{words}` ended with {run.returncode} and said {run.stderr}")
+
+
 def main():
     etc = str(Path(sys.argv[1]).resolve())
     check_closed_output(etc)
+    check_without_threads(etc)
     for limit, value, command, stdin, code, kind, message in MESSAGES:
         with tempfile.TemporaryDirectory() as folder, open(stdin or os.devnull, "rb") as source:
             Path(folder, "a.etir").write_text(LARGE)
