@@ -11,6 +11,7 @@ import unittest
 import weakref
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 
@@ -308,6 +309,34 @@ class ProgramTest(unittest.TestCase):
         tensor = SimpleNamespace(data_ptr=lambda: 0, dtype="torch.uint8", shape=(2, 8))
         with self.assertRaisesRegex(TypeError, "parameter `w` is f32, and the tensor u8"):
             self.program.pack("w", tensor)
+
+    def test_views_of_one_memory_are_packed_apart(self):
+        def seen(*strides):
+            return SimpleNamespace(data_ptr=lambda: 4096, dtype="torch.float32", shape=(8, 8), stride=lambda: strides)
+        packed = []
+
+        def pack(name, tensor, graph=None):
+            packed.append((name, tensor.stride()))
+            return packed[-1]
+        with mock.patch.object(self.program, "tiles", lambda graph=None: dict.fromkeys("abc", (8, 8))), \
+                mock.patch.object(self.program, "pack", pack), mock.patch("etcrt.program._check_of_torch"):
+            all_of = self.program.pack_all({"a": seen(8, 1), "b": seen(1, 8), "c": seen(8, 1)})
+        self.assertEqual(packed, [("a", (8, 1)), ("b", (1, 8))])
+        self.assertIs(all_of["a"], all_of["c"])
+
+    def test_a_buffer_takes_bytes_that_lie_within_it(self):
+        buffer = etcrt.Buffer(8, False)
+        buffer.fill(1)
+        buffer.write(np.arange(2, dtype=np.uint8), np.int64(3))
+        buffer.write(bytearray(b"xy"))
+        self.assertEqual(buffer.read(8), b"xy\1\0\1\1\1\1")
+        self.assertEqual(etcrt.Buffer(0, False).read(0), b"")
+        for call, error in ((lambda: etcrt.Buffer(-1, False), ValueError), (lambda: etcrt.Buffer(1.5, False), TypeError),
+                            (lambda: buffer.write("text"), TypeError), (lambda: buffer.write(b"1", 8), ValueError),
+                            (lambda: buffer.write(b"1", -1), ValueError), (lambda: buffer.read(9), ValueError),
+                            (lambda: buffer.read(-1), ValueError)):
+            with self.assertRaises(error):
+                call()
 
     def test_a_progress_function_may_stop_the_load(self):
         tensors = {f"w.{i}": np.zeros(8, dtype=np.float32) for i in range(2)}

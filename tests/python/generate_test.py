@@ -17,8 +17,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "python"))
 
 from etcrt.decoder import Decoder, Piece, Sampling  # noqa: E402
-from etcrt.folder import chat_text, check_constants, check_tokens, end_tokens, model_config  # noqa: E402
-from etcrt.generate import generate, main  # noqa: E402
+from etcrt.folder import (chat_text, check_constants, check_tokens, end_tokens, model_config,  # noqa: E402
+                          tokens_of)
+from etcrt.generate import _Printer, generate, main  # noqa: E402
 from etcrt.rotary import _llama3_scaled, rotary_frequencies  # noqa: E402
 
 try:
@@ -104,6 +105,9 @@ class GenerateTest(unittest.TestCase):
                 generate(counter, prompts, count, [], print)
             self.assertEqual(counter.seen, [])
         self.assertEqual(len(generate(Counter(2, False), [[2] * 400], 113, [], lambda i, token: None)[0]), 113)
+        for draws in (False, True):
+            with self.assertRaisesRegex(ValueError, "^`max_tokens` is a whole number, and not 2.5$"):
+                generate(Counter(2, False, draws), [[1]], 2.5, [], print)
 
     def test_steps_ahead_that_cannot_be_are_refused_before_a_step(self):
         for draws in (False, True):
@@ -112,6 +116,36 @@ class GenerateTest(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, f"`ahead` is from 1 to 64, and not {ahead}$"):
                     generate(counter, [[1]], 8, [], print, ahead)
                 self.assertEqual(counter.seen, [])
+
+    def test_a_text_is_printed_as_its_tokens_come(self):
+        """Of a tokenizer whose words lose the space in front of a text, and whose token 9 is the first
+        byte of a character and 8 the second."""
+        seen = []
+
+        def decode(tokens):
+            seen.append(len(tokens))
+            text = "".join(" word" if token == 1 else "\u00e9" if token == 98 else "\ufffd"
+                           for token in self.joined(tokens))
+            return text.removeprefix(" ")
+        for tokens, text in (([1, 1, 9, 8, 1], "word word\u00e9 word"), ([1, 9], "word\ufffd"), ([], ""),
+                             ([1] * 100, " ".join(["word"] * 100))):
+            printer, out = _Printer(SimpleNamespace(decode=decode)), io.StringIO()
+            with contextlib.redirect_stdout(out):
+                for token in tokens:
+                    printer.add(token)
+                printer.end()
+            self.assertEqual(out.getvalue(), text + "\n")
+        self.assertLess(max(seen), 5)  # and not all tokens each time
+
+    @staticmethod
+    def joined(tokens):
+        made = []
+        for token in tokens:
+            if token == 8 and made and made[-1] == 9:
+                made[-1] = 98
+            else:
+                made.append(token)
+        return made
 
     def test_what_cannot_be_drawn_is_refused(self):
         for settings in ({"temperature": -1}, {"temperature": 1e-6}, {"temperature": float("nan")},
@@ -193,6 +227,9 @@ class StepTest(unittest.TestCase):
             decoder._next = begun
             with self.assertRaisesRegex(ValueError, "4 steps cannot follow"):
                 next(decoder.follow(4, 2, lambda: True))
+        for steps in (-2, 0, 3):
+            with self.assertRaisesRegex(ValueError, f"{steps} steps cannot follow"):
+                next(decoder.follow(steps, 2, lambda: True))
 
     def test_frequencies_have_the_size_of_the_program(self):
         decoder = self.decoder(False)
@@ -248,6 +285,14 @@ class FolderTest(Folder):
                 self.assertEqual(code, 1)
                 self.assertRegex(errors, f"^etc-generate: error: .*{name}: .*{message}.*\n$")
                 (self.folder / name).unlink()
+
+    def test_a_prompt_that_is_no_text_is_named(self):
+        with self.assertRaisesRegex(ValueError, r'^the prompt "\\udcff" is no UTF-8$'):
+            tokens_of(None, "\udcff", True)
+
+    def test_a_missing_configuration_is_named(self):
+        (self.folder / "config.json").unlink()
+        self.assertEqual(self.ended(), (1, f"etc-generate: error: {self.folder / 'config.json'} is missing\n"))
 
     def test_a_pipe_is_not_waited_for(self):
         package = SimpleNamespace(Tokenizer=SimpleNamespace(from_file=lambda path: None))
@@ -320,6 +365,11 @@ class ChatTest(Folder):
             self.write("chat_template.jinja", template)
             with self.assertRaisesRegex(ValueError, message):
                 chat_text(self.folder, "hello")
+
+    def test_a_template_that_is_no_text_is_named(self):
+        (self.folder / "chat_template.jinja").write_bytes(b"\xff")
+        with self.assertRaisesRegex(ValueError, "chat_template.jinja: 'utf-8' codec"):
+            chat_text(self.folder, "hello")
 
     def test_a_template_that_is_a_pipe_is_not_waited_for(self):
         for name in ("tokenizer_config.json", "chat_template.jinja"):

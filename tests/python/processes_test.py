@@ -229,6 +229,21 @@ class GenerateTest(Model):
         self.assertRegex(errors, "^etc-generate: error: rank 1 (is gone|has left the group)")
         self.assertRegex(other_errors, "^etc-generate: error: rank 1: ")
 
+    def test_what_does_not_fit_is_said_before_weights_are_loaded(self):
+        bare = self.path / "bare"
+        bare.mkdir()
+        (bare / "config.json").write_text((self.path / "config.json").read_text())
+        (bare / "tokenizer.json").write_text("{}")
+        for words, message in ((["--logprobs"], "--logprobs: the program was compiled without"),
+                               (["--max-tokens", 100000], "positions are more than the program's"),
+                               (["--sms", 9999], "9999")):
+            def command(rank, more=words):
+                words = self.words(2, *more)
+                return [*words[:5], bare, *words[6:]]
+            (code, out, errors), = self.together(command, 1)
+            self.assertEqual((code, out), (1, ""))
+            self.assertIn(message, errors)
+
     @unittest.skipUnless(ON_HOST, "on a GPU a launch that waits is not the call that waits")
     def test_a_rank_that_goes_on_when_another_has_left(self):
         artifact = self.path / "unwatched.etca"

@@ -52,7 +52,8 @@ class Sampling:
                 raise ValueError(what)
 
 
-def _check_whole(what: str, number: Any) -> None:
+def check_whole(what: str, number: Any) -> None:
+    """A ValueError where it is no whole number."""
     try:
         operator.index(number)
     except TypeError:
@@ -86,9 +87,12 @@ class Decoder:
     Of a program with a mesh, `weights` are those of each rank, and rank r runs on device r or on
     `devices[r]` (`etcrt.ranks.load_weights`). With a `group` that has a process for each rank, they
     are those of the own one, and every process makes the same calls. All ranks choose the same
-    tokens, and the first one of a process tells them."""
+    tokens, and the first one of a process tells them.
 
-    def __init__(self, program: Program, weights: Union[Weights, Sequence[Weights]],
+    A ValueError or an Error says what does not fit. Without `weights`, all else is looked at before
+    they are loaded, and `load` takes them."""
+
+    def __init__(self, program: Program, weights: Union[Weights, Sequence[Weights], None],
                  config: Dict[str, Any], batch: int, positions: int, sms: int = 0,
                  sampling: Sequence[Sampling] = (), devices: Optional[Sequence[int]] = None,
                  group: Optional[Group] = None):
@@ -122,8 +126,7 @@ class Decoder:
         if self._pages > limit:
             raise ValueError(f"{positions} positions are more than the program's {limit * page}")
         frequencies = self._frequencies(config)
-        loaded = [weights] if isinstance(weights, Weights) else weights
-        self._ranks = Ranks(program, loaded, devices, group)
+        self._ranks = Ranks(program, devices, group)
         self._first = self._ranks.all[0]
         self._run, self._buffers = self._first.run, self._first.buffers
         self._set_dim("max_pages", self._pages)
@@ -151,6 +154,12 @@ class Decoder:
         if self.draws:
             self._set_sampling(sampling or [Sampling()] * batch)
             self._make_rings(batch)
+        if weights is not None:
+            self.load(weights)
+
+    def load(self, weights: Union[Weights, Sequence[Weights]]) -> None:
+        """Takes the weights, those of each rank of this process, before the first step."""
+        self._ranks.bind_weights([weights] if isinstance(weights, Weights) else weights)
         self._ranks.reserve()
         for rank in self._ranks.all:
             rank.settle()
@@ -214,7 +223,7 @@ class Decoder:
         """A ValueError where one is none of the program's."""
         low, high = self.ids
         for token in tokens:
-            _check_whole("a token", token)
+            check_whole("a token", token)
             if not low <= token <= high:
                 raise ValueError(f"the token {token} is not from {low} to {high}")
 
@@ -223,8 +232,8 @@ class Decoder:
         if not pieces:
             raise ValueError("a step has no piece")
         for sequence, position, tokens in pieces:
-            _check_whole("a sequence", sequence)
-            _check_whole("a position", position)
+            check_whole("a sequence", sequence)
+            check_whole("a position", position)
             if not 0 <= sequence < self.batch:
                 raise ValueError(f"there is no sequence {sequence}: there are {self.batch}")
             if len(tokens) == 0:
@@ -243,8 +252,10 @@ class Decoder:
             raise ValueError(f"{rows} tokens in a step are more than the program's {self.most_rows}")
 
     def step(self, pieces: Sequence[Piece]) -> List[int]:
-        """The next token behind each piece; no two are of one sequence. A piece at position 0 begins a
-        new text."""
+        """The next token behind each piece, a `Piece` or its three values; no two are of one sequence.
+        A piece at position 0 begins a new text. A ValueError where one does not fit, an Error where
+        the launch fails."""
+        pieces = [Piece(*piece) for piece in pieces]
         self._check(pieces)
         starts = [0]
         for piece in pieces:
@@ -291,10 +302,10 @@ class Decoder:
 
     def follow(self, steps: int, ahead: int, wanted: Callable[[], bool]) -> Iterator[List[int]]:
         """What steps draw that go on with the sequences of the last one, each by the token that was
-        drawn before: a list for each step. `steps` is even, and so many are launched, two at a time,
-        unless nothing more is `wanted`. The host reads the tokens while up to `ahead` later steps
-        run."""
-        if not self.draws or steps % 2 or not 2 <= ahead <= MOST_STEPS:
+        drawn before: a list for each step. `steps` is even and 2 at least, and so many are launched,
+        two at a time, unless nothing more is `wanted`. The host reads the tokens while up to `ahead`
+        later steps run. A ValueError where they cannot follow."""
+        if not self.draws or steps < 2 or steps % 2 or not 2 <= ahead <= MOST_STEPS:
             raise ValueError(f"{steps} steps cannot follow, {ahead} at a time")
         if not self._next or max(self._next) + steps > self.positions:
             raise ValueError(f"{steps} steps cannot follow from the positions {self._next} on: there are "

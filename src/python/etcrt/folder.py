@@ -10,6 +10,8 @@ from typing import Any, Dict, List, Mapping, NoReturn, Tuple, Union
 
 def _check_regular(file: Path) -> None:
     """A pipe that nobody writes to would be waited for."""
+    if not file.exists():
+        raise ValueError(f"{file} is missing")
     if not stat.S_ISREG(file.stat().st_mode):
         raise ValueError(f"{file}: it is no regular file")
 
@@ -77,8 +79,6 @@ def read_tokenizer(folder: Path) -> Any:
     except ImportError as error:
         raise ValueError("the package tokenizers is missing: pip install 'etcrt[generate]'") from error
     file = folder / "tokenizer.json"
-    if not file.exists():
-        raise ValueError(f"{file} is missing")
     _check_regular(file)
     try:
         return tokenizers.Tokenizer.from_file(str(file))
@@ -87,6 +87,10 @@ def read_tokenizer(folder: Path) -> Any:
 
 
 def tokens_of(tokenizer: Any, text: str, add_special_tokens: bool) -> List[int]:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the prompt {json.dumps(text)} is no UTF-8") from None
     try:
         tokens = tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
     except Exception as error:  # the package raises no kind of its own
@@ -109,7 +113,10 @@ def _chat_template(folder: Path, settings: Dict[str, Any]) -> str:
     file = folder / "chat_template.jinja"
     if file.exists():
         _check_regular(file)
-        return file.read_text(encoding="utf-8")
+        try:
+            return file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{file}: {error}") from None
     template = settings.get("chat_template")
     if isinstance(template, list):
         template = next((one.get("template") for one in template

@@ -10,13 +10,15 @@ With --join, a process runs one rank of a program with a mesh, as torchrun, mpir
 
 import argparse
 import json
+import os
+import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, Collection, List, Optional, Sequence
 
 from ._library import Error
-from .decoder import MOST_STEPS, Decoder, Piece, Sampling
+from .decoder import MOST_STEPS, Decoder, Piece, Sampling, check_whole
 from .folder import (chat_text, check_constants, check_tokens, end_tokens, model_config, read_tokenizer,
                      tokens_of)
 from .group import MOST_SECONDS, Group
@@ -39,7 +41,7 @@ def _counts(waiting: Sequence[int], most_rows: int, several: bool) -> List[int]:
 class _Texts:
     """Prompts and what is made of them."""
 
-    def __init__(self, prompts: Sequence[Sequence[int]], max_tokens: int, ends: Sequence[int],
+    def __init__(self, prompts: Sequence[Sequence[int]], max_tokens: int, ends: Collection[int],
                  on_token: Callable[[int, int], None]):
         self.made: List[List[int]] = [[] for _ in prompts]
         self.waiting = [list(prompt) for prompt in prompts]  # what no step has had
@@ -71,8 +73,10 @@ class _Texts:
 
 def _check(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int, ahead: int) -> None:
     """Before anything runs: what of all steps is known."""
+    check_whole("`max_tokens`", max_tokens)
     if ahead not in range(1, MOST_STEPS + 1):
         raise ValueError(f"`ahead` is from 1 to {MOST_STEPS}, and not {ahead}")
+    check_whole("`ahead`", ahead)
     if max_tokens < 0:
         raise ValueError(f"{max_tokens} new tokens are less than none")
     if len(prompts) > decoder.batch:
@@ -88,13 +92,14 @@ def _check(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int, 
 
 
 def generate(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int,
-             ends: Sequence[int], on_token: Callable[[int, int], None],
+             ends: Collection[int], on_token: Callable[[int, int], None],
              ahead: int = 8) -> List[List[int]]:
     """The new tokens of each prompt, up to `max_tokens` and without what ends a text. `on_token` gets
     the number of a prompt and its next token as it comes. Where the program draws, up to `ahead`
     steps are under way while the host looks at what those before drew: 1, for one after the other, to
-    64."""
+    64. A ValueError where something does not fit, before anything runs."""
     _check(decoder, prompts, max_tokens, ahead)
+    ends = frozenset(ends)
     texts = _Texts(prompts, max_tokens, ends, on_token)
     stepped: List[int] = []  # the sequences of the last step
     while texts.live:
@@ -116,19 +121,28 @@ def generate(decoder: Decoder, prompts: Sequence[Sequence[int]], max_tokens: int
 
 
 class _Printer:
-    """Prints a text as its tokens come, no half characters."""
+    """Prints a text as its tokens come, no half characters but at the end. What a token says depends
+    on the one before it, and not on those before that: so a few tokens are decoded, and not all."""
 
     def __init__(self, tokenizer: Any):
         self._tokenizer = tokenizer
-        self._tokens: List[int] = []
-        self._printed = 0
+        self._tokens: List[int] = []  # those that were printed last, and those that were not yet
+        self._printed = 0  # of these, how many tokens
 
     def add(self, token: int) -> None:
         self._tokens.append(token)
-        text = self._tokenizer.decode(self._tokens)
-        if not text.endswith("\ufffd"):
-            print(text[self._printed:], end="", flush=True)
-            self._printed = len(text)
+        text = self._new()
+        if text and not text.endswith("\ufffd"):
+            print(text, end="", flush=True)
+            self._tokens = self._tokens[self._printed:]
+            self._printed = len(self._tokens)
+
+    def end(self) -> None:
+        print(self._new())
+
+    def _new(self) -> str:
+        before = self._tokenizer.decode(self._tokens[:self._printed])
+        return str(self._tokenizer.decode(self._tokens)[len(before):])
 
 
 def whole_number(text: str) -> int:
@@ -226,7 +240,7 @@ class _Outlet:
         if not self._tells or self._scores:
             return
         if self._one:
-            print()
+            self._printer.end()
             return
         for tokens in made:
             print(json.dumps(self._tokenizer.decode(tokens), ensure_ascii=False))
@@ -240,15 +254,16 @@ def _run(options: argparse.Namespace, group: Optional[Group], program: Program) 
     texts = [chat_text(options.folder, text) if options.chat else text for text in options.prompts]
     prompts = [tokens_of(tokenizer, text, not options.chat) for text in texts]
     sampling = _sampling(options, len(prompts))
-    begin = time.perf_counter()
-    weights = load_weights(program, Checkpoint(options.folder), options.devices, prefix, group)
-    loaded = time.perf_counter()
     positions = max(map(len, prompts)) + options.max_tokens
-    decoder = Decoder(program, weights, config, len(prompts), positions, options.sms, sampling,
+    decoder = Decoder(program, None, config, len(prompts), positions, options.sms, sampling,
                       options.devices, group)
     if options.logprobs and not decoder.scores:
         raise ValueError("--logprobs: the program was compiled without `-D logprobs=N`")
     check_tokens(tokenizer, prompts, decoder.ids)
+    begin = time.perf_counter()
+    weights = load_weights(program, Checkpoint(options.folder), options.devices, prefix, group)
+    decoder.load(weights)
+    loaded = time.perf_counter()
     tells = group is None or group.own_rank == 0
     outlet = _Outlet(options, tokenizer, tells)
     made = generate(decoder, prompts, options.max_tokens, ends,
@@ -264,7 +279,7 @@ def _run(options: argparse.Namespace, group: Optional[Group], program: Program) 
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """Exit code 0, or 1 with a message."""
+    """Exit code 0, or 1 with a message. Ctrl-C ends the process as it ends others."""
     group: Optional[Group] = None
     try:
         options = _parse(arguments)
@@ -272,7 +287,10 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         if options.join:
             group = Group.join(program, timeout=options.join_timeout)
         _run(options, group, program)
-    except (Error, OSError, ValueError) as error:
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    except (Error, OSError, RuntimeError, ValueError) as error:
         what = str(error)
         if group and not what.startswith("rank "):
             what = f"rank {group.own_rank}: {what}"

@@ -1,6 +1,7 @@
 """Memory where a program runs, for callers that bring no tensors of their own."""
 
 import ctypes
+import operator
 import sys
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
@@ -43,18 +44,21 @@ class Place(NamedTuple):
 
 
 class Buffer:
-    """Bytes in a device's memory, or on the host."""
+    """`size` bytes in a device's memory, or on the host, at a multiple of 256. A ValueError where
+    what is written or read does not lie within them."""
 
     def __init__(self, size: int, on_device: bool, device: Optional[int] = None):
-        self.size = size
+        self.size = operator.index(size)
+        if self.size < 0:
+            raise ValueError(f"a buffer of {size} bytes is none")
         self.on_device = on_device
         self._place = Place(on_device, device)
         self._device = ctypes.c_void_p()
         if on_device:
             self._place.use()
-            call("etc_device_alloc", size, ctypes.byref(self._device))
+            call("etc_device_alloc", self.size, ctypes.byref(self._device))
         else:
-            self._host = ctypes.create_string_buffer(size + 255)
+            self._host = ctypes.create_string_buffer(self.size + 255)
 
     def __del__(self) -> None:
         if getattr(self, "_device", None):
@@ -76,8 +80,10 @@ class Buffer:
         else:
             ctypes.memset(self.address, value, self.size)
 
-    def write(self, data: bytes, begin: int = 0) -> None:
-        """From a byte on, the first one by default; done when it returns."""
+    def write(self, data: Any, begin: int = 0) -> None:
+        """Bytes, or what has such as an array, from a byte on, the first one by default; done when it
+        returns."""
+        data, begin = bytes(memoryview(data)), operator.index(begin)
         if begin < 0 or begin + len(data) > self.size:
             raise ValueError(f"{len(data)} bytes from {begin} on do not fit into a buffer of {self.size}")
         if self.on_device:
@@ -88,7 +94,7 @@ class Buffer:
 
     def read(self, size: int) -> bytes:
         """The first bytes, behind all work on the default stream."""
-        if size > self.size:
+        if not 0 <= size <= self.size:
             raise ValueError(f"a buffer of {self.size} bytes has no {size}")
         data = ctypes.create_string_buffer(size)
         if self.on_device:

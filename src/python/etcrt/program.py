@@ -184,14 +184,14 @@ class Program:
 
     def pack_all(self, tensors: Dict[str, Any], graph: Optional[str] = None) -> Dict[str, Any]:
         """Packs, in a dict, the tensors whose parameters have a layout, one after another: a dict
-        that alone holds them never holds both forms of more than one. Entries that share a tensor
-        still do."""
+        that alone holds them never holds both forms of more than one. Entries that are one
+        tensor, seen alike, still share one."""
         done: Dict[Any, Any] = {}
         for name, tile in self.tiles(graph).items():
             if name in tensors:
                 _check_of_torch(name, tensors[name])
                 tensor = tensors.pop(name)
-                key = (tensor.data_ptr(), tuple(tensor.shape), tile)
+                key = (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype, tile)
                 if key not in done:
                     done[key] = self.pack(name, tensor, graph)
                 tensors[name] = done[key]

@@ -106,11 +106,9 @@ class Rank:
 class Ranks:
     """All ranks of this process, which are launched together; of a program without a mesh one."""
 
-    def __init__(self, program: Program, weights: Sequence[Weights],
-                 devices: Optional[Sequence[int]] = None, group: Optional[Group] = None):
+    def __init__(self, program: Program, devices: Optional[Sequence[int]] = None,
+                 group: Optional[Group] = None):
         members = _members(program, devices, group)
-        if len(weights) != len(members):
-            raise ValueError(f"weights of {len(weights)} ranks for {len(members)}")
         self._on_device = members[0].place.on_device
         self._group = group
         if group is None and members[0].rank is not None:
@@ -120,6 +118,11 @@ class Ranks:
             members[0].place.use()
         runs = self._group.members if self._group else [Runtime(program)]
         self.all = [Rank(run, member.place) for run, member in zip(runs, members)]
+
+    def bind_weights(self, weights: Sequence[Weights]) -> None:
+        """Those of each rank."""
+        if len(weights) != len(self.all):
+            raise ValueError(f"weights of {len(weights)} ranks for {len(self.all)}")
         for rank, loaded in zip(self.all, weights):
             rank.run.bind_weights(loaded)
 

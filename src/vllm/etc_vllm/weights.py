@@ -112,7 +112,8 @@ def weights_of(program: Any, weights: NamedWeights, stack: Any) -> Iterator[Tupl
         if not param.sources:
             continue
         parts = tensors_of(name, param, weights)
-        key = (tuple(part.data_ptr() for part in parts), tiles.get(name), bool(param.array))
+        views = tuple((part.data_ptr(), tuple(part.shape), tuple(part.stride())) for part in parts)
+        key = (views, tiles.get(name), bool(param.array))
         if key not in packed:
             packed[key] = _laid_out(program, name, param, parts, name in tiles, stack)
         yield name, packed[key]

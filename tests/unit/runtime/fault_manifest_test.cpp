@@ -132,8 +132,8 @@ TEST_CASE("what is no manifest at all") {
   CHECK(ErrorOf("[]") == "the JSON text is an array, but an object is expected");
   CHECK(ErrorOf("{\"etc_manifest\": 1e999}") == "the JSON text has a number that is out of range");
   CHECK(ErrorOf(std::string(100000, '[')) == "the JSON text is nested more than 400 levels deep");
-  CHECK(ErrorOf(std::string((16 << 20) + 1, ' ')) ==
-        "the JSON text has 16777217 bytes, but must not have more than 16777216");
+  CHECK(ErrorOf(std::string(100'000'001, ' ')) ==
+        "the JSON text has 100000001 bytes, but must not have more than 100000000");
   CHECK(ErrorWith("/etc_manifest", 1) ==
         "`etc_manifest` is version 1, but this library reads version 2");
 }

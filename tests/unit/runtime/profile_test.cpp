@@ -75,9 +75,11 @@ TEST_CASE("records become spans with their fields in the text") {
   const trace::Trace read = memory.Read();
   REQUIRE(read.spans.size() == 4);
   CHECK(read.lost == 0);
-  CHECK(read.tracks[0].name == "SM 1 consumers");
-  CHECK(read.tracks[1].name == "SM 1 loader");
-  CHECK(read.tracks[2].name == "SM 1 epilogue warp");
+  REQUIRE(read.tracks.size() == 4);
+  CHECK(read.tracks[0].name == "SM 0 consumers");
+  CHECK(read.tracks[1].name == "SM 1 consumers");
+  CHECK(read.tracks[2].name == "SM 1 loader");
+  CHECK(read.tracks[3].name == "SM 1 epilogue warp");
   CHECK(read.spans[0].name == "wait %e[3]");
   CHECK(read.spans[1].name == "@f[3, 200]");
   CHECK(read.spans[1].begin == 20);
