@@ -398,8 +398,11 @@ Result cuStreamDestroy_v2(Stream stream) {
 }
 Result cuStreamBeginCapture_v2(Stream stream, int) {
   const std::lock_guard lock(launches_mutex);
+  if (!captured.emplace(stream, std::vector<Work>()).second) {
+    return kInvalidValue;
+  }
   ++captures;
-  return captured.emplace(stream, std::vector<Work>()).second ? kSuccess : kInvalidValue;
+  return kSuccess;
 }
 Result cuStreamEndCapture(Stream stream, Graph* graph) {
   const std::lock_guard lock(launches_mutex);

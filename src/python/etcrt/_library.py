@@ -335,6 +335,8 @@ def _whole(text: bytes) -> bytes:
 
 
 def encoded(text: Optional[str]) -> Optional[bytes]:
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"a name is a str, and not {text!r}")
     return None if text is None else _whole(text.encode())
 
 
