@@ -79,8 +79,8 @@ def check_json(bench):
     }, report
     assert [row["name"] for row in rows] == ["kernels"]
     (row,) = rows
-    assert row["outputs"] == [{"name": "z", "finite": True, "equal": True},
-                              {"name": "rounds", "finite": True, "equal": True}], row
+    assert row["outputs"] == [{"name": "z", "finite": True, "not_finite": 0, "equal": True},
+                              {"name": "rounds", "finite": True, "not_finite": 0, "equal": True}], row
     assert 0 < row["least_ms"] <= row["median_ms"] <= row["greatest_ms"] and row["ratio"] == 1, row
 
 
