@@ -43,6 +43,7 @@ EdgeRelation Relate(Unknowns& unknowns, const ProgramCall& call, TaskScope task,
   if (edge.ref->guard) {
     Converter::Condition where = task.converter.Where(edge.ref->guard, true);
     restrict(where.set);
+    relation.whole = where.exact;
     relation.certain = relation.certain && where.exact;
   }
   relation.scope = unknowns.Close(relation.set);

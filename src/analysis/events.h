@@ -19,6 +19,7 @@ struct EdgeRelation {
   bool exact = true;    // no data decides whether and for what it happens
   bool certain = true;  // nor does it for a task that exists
   bool exists = true;   // no data decides whether the task does
+  bool whole = true;  // it happens for all of the set, not for what a guard leaves that no set has
   struct Index {
     PwAff lo;
     PwAff last;

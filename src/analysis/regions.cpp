@@ -120,6 +120,7 @@ class RegionWalk : BodyScope, BodyVisitor {
   void AroundElements(const TopK& topk, const Inside& inside) override {
     Within([&] {
       inside();
+      StoredValue(topk.values, [&] { return task_.converter.Int(topk.body); });
       StoredValue(topk.positions, [&] { return task_.converter.ValueOf(topk.axis.var); });
     });
   }
@@ -177,6 +178,8 @@ class RegionWalk : BodyScope, BodyVisitor {
   }
 
   void OnLetPair(const LetPair& pair) override {
+    loops_.Know(pair.index);
+    loops_.Know(pair.value);
     task_.converter.Bind(pair.index, task_.converter.Int(pair.reduction));
     intervals_.Set(pair.index, intervals_.Of(pair.reduction));
     task_.converter.Bind(pair.value, unknowns_.Any("the value of a reduction",

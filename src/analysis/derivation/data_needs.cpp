@@ -73,8 +73,12 @@ std::optional<DataNeeds> Find(Unknowns& unknowns, const NeedsScope& scope, Set p
   kept.insert(kept.end(), data.begin(), data.end());
   pairs = OverSizes(unknowns, pairs, kept);
   Set consumers = ProjectOut(pairs, producer);
-  if (!IsSubset(scope.consumers, ProjectOut(consumers, data))) {
-    return std::nullopt;  // some task would need a condition
+  Set all = scope.consumers;  // with all values that the data may have
+  for (const std::string& name : data) {
+    all = all & unknowns.FactsAbout(name);
+  }
+  if (!IsSubset(unknowns.Close(all), consumers)) {
+    return std::nullopt;  // some task, or some value, would need a condition
   }
   found.needs =
       NeedsInOne({unknowns, scope.from, scope.to, producers, consumers, scope.carried}, pairs);

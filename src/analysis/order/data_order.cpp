@@ -79,7 +79,7 @@ bool MeetsInElements(Unknowns& unknowns, const EventRelations& relations,
       EventId event = notify.edge->ref->event;
       bool between = notify.call == x.index && wait.call == y.index &&
                      wait.edge->ref->event == event && trusted.contains(event);
-      if (!between || (notify.certain && wait.certain)) {
+      if (!between || !notify.whole || !wait.whole || (notify.certain && wait.certain)) {
         continue;
       }
       std::vector<std::string> elements = ElementNames(unknowns.module().events[event].dims.size());

@@ -148,7 +148,7 @@ EdgeRelation InPlainCoordinates(Unknowns& unknowns, EdgeRelation notify) {
     }
   }
   notify.set = unknowns.Close(notify.set);
-  if (!OnData(unknowns, notify.set)) {
+  if (notify.whole && !OnData(unknowns, notify.set)) {
     notify.certain = true;
     notify.exact = notify.exists;
   }

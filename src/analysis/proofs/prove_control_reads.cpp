@@ -23,15 +23,15 @@ class ControlReadsProof {
   void Run() {
     for (const ProgramCall& call : calls_) {
       size_t all = call.waits.size();
-      Check(call, RangeReads(unknowns_, call), call.range, "its task range",
+      Check(call, RangeReads(unknowns_, call), call.range, "its task range", Read::Before,
             [&](size_t wait) { return wait < all && call.waits[wait].common; });
       for (size_t k = 0; k < all; ++k) {
         Check(call, EdgeReads(unknowns_, call, call.waits[k], true), call.waits[k].range,
-              "what it waits for", [&](size_t wait) { return wait < k; });
+              "what it waits for", Read::Before, [&](size_t wait) { return wait < k; });
       }
       for (const TaskEdge& notify : call.notifies) {
         Check(call, EdgeReads(unknowns_, call, notify, false), notify.range, "what it notifies",
-              [](size_t) { return true; });
+              Read::Behind, [](size_t) { return true; });
       }
     }
   }
@@ -44,30 +44,35 @@ class ControlReadsProof {
       }
       for (size_t k = 0; k < call.waits.size(); ++k) {
         Check(call, EdgeReads(unknowns_, call, call.waits[k], true), call.waits[k].range,
-              "what it waits for under `after`", [&](size_t wait) { return wait < k; });
+              "what it waits for under `after`", Read::Behind,
+              [&](size_t wait) { return wait < k; });
       }
       for (const TaskEdge& arrival : call.after_arrivals) {
         Check(call, EdgeReads(unknowns_, call, arrival, true), arrival.range, "where it arrives",
-              [](size_t) { return true; });
+              Read::Behind, [](size_t) { return true; });
       }
     }
   }
 
  private:
+  /// When a task reads: before it has written anything, or behind that.
+  enum class Read { Before, Behind };
+
   /// `counts`: which of the call's waits come before the tensors are read.
   template <class F>
   void Check(const ProgramCall& call, const ControlReads& reads, SourceRange range,
-             const std::string& what, const F& counts) {
+             const std::string& what, Read when, const F& counts) {
     for (const auto& read : reads) {
       bool stable = unknowns_.IsStable(read.first);
       for (size_t writer : writers_[read.first]) {
-        if (writer == call.index && call.repeats.empty()) {
-          continue;  // a task's own elements, or found as a race on the tensor
+        bool own = writer == call.index && call.repeats.empty();
+        if (own && when == Read::Behind) {
+          continue;  // a task's own elements
         }
         prover_.context.SetBudget();
         bool before = order_.FollowsProgramOrder() && writer < call.index;
-        if (before ||
-            (stable && FollowsWrites(unknowns_, order_, calls_[writer], call, read, counts))) {
+        if (before || (stable && !own &&
+                       FollowsWrites(unknowns_, order_, calls_[writer], call, read, counts))) {
           ++prover_.report.races.proved;
           continue;
         }
@@ -75,8 +80,9 @@ class ControlReadsProof {
             prover_.report.races, DiagnosticKind::Race, range,
             fmt::format("`@{}` reads {} from `%{}` in order with `@{}`", call.device->name, what,
                         unknowns_.module().tensors[read.first].name, calls_[writer].device->name),
-            stable ? "no chain of events between all of their tasks is found"
-                   : "it is written more than once, or read before it is written");
+            own      ? "its own tasks write it"
+            : stable ? "no chain of events between all of their tasks is found"
+                     : "it is written more than once, or read before it is written");
       }
     }
   }

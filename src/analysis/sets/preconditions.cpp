@@ -22,10 +22,12 @@ Precondition Converter::PreconditionOf(const Tensor& param, TensorId id,
     precondition.free = &ranged == &tensor;
     AddRange(ranged, indices, precondition.free ? 0 : slice, precondition);
   }
+  // Where the graph says anything of an input, that is all that holds of it.
+  bool own = input && HasPrecondition(tensor);
   precondition.distinct = input && tensor.distinct;
   precondition.slice = unknowns_.program().of_ranks ? 1 : 0;  // each rank has values of its own
-  precondition.monotone = (input && tensor.monotone) || param.monotone;
-  if (param.distinct && !precondition.distinct) {
+  precondition.monotone = own ? tensor.monotone : param.monotone;
+  if (param.distinct && !own) {
     precondition.distinct = true;
     precondition.slice = slice;
   }

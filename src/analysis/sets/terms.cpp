@@ -146,7 +146,9 @@ PwAff Unknowns::Element(TensorId tensor, const std::vector<PwAff>& indices,
   term.tensor = tensor;
   term.text = fmt::format("the values of `%{}`", declared.name);
   term.stable = IsStable(tensor);
-  term.promised = precondition.free && !precondition.ranges.empty() && !precondition.related;
+  term.promised = precondition.free && !precondition.ranges.empty() && !precondition.related &&
+                  !(precondition.distinct && precondition.monotone) && !declared.counts &&
+                  !bounds_.contains(tensor);
   term.slice = precondition.slice;
   term.distinct = precondition.distinct;
   term.monotone = precondition.monotone;

@@ -8,6 +8,7 @@
 #include "analysis/sets/used_dims.h"
 #include "analysis/sets/written_once.h"
 #include "ir/requirements.h"
+#include "ir/walk.h"
 
 namespace etc {
 namespace {
@@ -44,6 +45,15 @@ Unknowns::Unknowns(const Module& module, const CallProgram& program, IslContext&
     }
   }
   AddRequirements(used);
+  for (const Tensor& tensor : module.tensors) {
+    for (ExprId bound : {tensor.value_lo, tensor.value_hi}) {
+      VisitExprs(module, bound, [&](ExprId id) {
+        if (const auto* load = std::get_if<Load>(&module.exprs[id])) {
+          bounds_.insert(load->tensor);
+        }
+      });
+    }
+  }
   once_ = WrittenOnce(*this);
   flat_ = FindFlatAxes(*this);
 }

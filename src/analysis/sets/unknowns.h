@@ -209,8 +209,9 @@ class Unknowns {
   mutable std::map<std::string, PwAff> params_;
   mutable std::map<int64_t, PwAff> constants_;
   Set sizes_;
-  Set unused_;               // the ranges of the other dimensions
-  std::set<TensorId> once_;  // buffers that are written once
+  Set unused_;                 // the ranges of the other dimensions
+  std::set<TensorId> once_;    // buffers that are written once
+  std::set<TensorId> bounds_;  // tensors that the ranges of others are read from
   std::map<TensorId, FlatAxes> flat_;
   std::map<TensorId, Set> stored_;
   std::vector<SymbolId> dims_;
