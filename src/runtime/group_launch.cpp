@@ -63,6 +63,18 @@ Status FailureOf(const std::vector<Status>& statuses) {
   return found == nullptr ? Status{} : *found;
 }
 
+/// On a thread, which no exception may leave.
+template <class Launch>
+Status Caught(const Launch& launch) {
+  try {
+    return launch();
+  } catch (const std::bad_alloc&) {
+    Status status;
+    status.code = ETC_ERROR_OUT_OF_MEMORY;
+    return status;
+  }
+}
+
 Status WithoutEnd(const Status& lost, size_t rank) {
   return Fail(lost.code, lost.message, ", and a launch of rank ", rank,
               " waits for it without end");
@@ -209,12 +221,7 @@ Status Group::LaunchBeside() {
   const auto launch = std::make_shared<LaunchBesideUs>();
   try {
     std::thread([launch, instance = &member.instance()] {
-      Status status;
-      try {
-        status = instance->Launch(nullptr);
-      } catch (const std::bad_alloc&) {
-        status.code = ETC_ERROR_OUT_OF_MEMORY;
-      }
+      Status status = Caught([&] { return instance->Launch(nullptr); });
       const std::lock_guard lock(launch->mutex);
       launch->status = std::move(status);
       launch->has_ended = true;
@@ -283,11 +290,7 @@ Status Group::LaunchOnThreads(void* const* streams) {
     if (start.load() == kStop) {
       return;
     }
-    try {
-      statuses[index] = LaunchMember(index, streams);
-    } catch (const std::bad_alloc&) {
-      statuses[index].code = ETC_ERROR_OUT_OF_MEMORY;
-    }
+    statuses[index] = Caught([&] { return LaunchMember(index, streams); });
   };
   std::vector<std::thread> threads;
   threads.reserve(members_.size());

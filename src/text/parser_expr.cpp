@@ -201,13 +201,9 @@ ExprId Parser::NamedOperand() {
   if (import_absent_) {
     return ApplyAssumed(name, begin);
   }
-  std::optional<Note> defined = DefinedBelow("", name.text);
-  if (!defined) {
-    defined = DefinedElsewhere("", name.text);
-  }
   Panic(DiagnosticKind::UnknownName, name.range,
         fmt::format("no function `{}` is known in expressions", name.text),
-        {defined.value_or(KnownWords(name.text, KnownFunctions()))});
+        {DefinedOutOfReach("", name.text).value_or(KnownWords(name.text, KnownFunctions()))});
   return Add(IntLiteral{0}, begin);
 }
 

@@ -132,6 +132,8 @@ class Parser {
   std::optional<Note> DefinedElsewhere(std::string_view sigil, std::string_view name) const;
   /// Of a name that the rest of the text defines, in the block that it is used in or around that.
   std::optional<Note> DefinedBelow(std::string_view sigil, std::string_view name) const;
+  /// Either of both.
+  std::optional<Note> DefinedOutOfReach(std::string_view sigil, std::string_view name) const;
   void Unknown(std::string_view sigil, const Token& name, const std::string& nearest,
                SourceRange nearest_range, std::string_view what);
   SymbolId Declare(const Token& name, SymbolKind kind);

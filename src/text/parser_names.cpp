@@ -85,6 +85,11 @@ std::optional<Note> Parser::DefinedBelow(std::string_view sigil, std::string_vie
   return std::nullopt;
 }
 
+std::optional<Note> Parser::DefinedOutOfReach(std::string_view sigil, std::string_view name) const {
+  std::optional<Note> below = DefinedBelow(sigil, name);
+  return below ? below : DefinedElsewhere(sigil, name);
+}
+
 void Parser::Unknown(std::string_view sigil, const Token& name, const std::string& nearest,
                      SourceRange nearest_range, std::string_view what) {
   std::string spelling = fmt::format("{}{}", sigil, name.text);
@@ -93,10 +98,8 @@ void Parser::Unknown(std::string_view sigil, const Token& name, const std::strin
   }
   Diagnostic& error = diagnostics_.Error(DiagnosticKind::UnknownName, name.range,
                                          fmt::format("no {} `{}` is defined here", what, spelling));
-  if (auto below = DefinedBelow(sigil, name.text)) {
-    error.notes.push_back(std::move(*below));
-  } else if (auto elsewhere = DefinedElsewhere(sigil, name.text)) {
-    error.notes.push_back(std::move(*elsewhere));
+  if (auto defined = DefinedOutOfReach(sigil, name.text)) {
+    error.notes.push_back(std::move(*defined));
   } else if (!nearest.empty()) {
     error.notes.push_back({nearest_range, fmt::format("did you mean `{}{}`?", sigil, nearest)});
   }

@@ -215,11 +215,15 @@ class GenerateTest(Model):
         self.assertEqual([len(text) for text in json.loads(tokens)], [8, 8])
         self.assertLess(int(size), (self.path / "model.safetensors").stat().st_size)
 
+    def without_weights(self):
+        folder = self.path / "without_weights"
+        folder.mkdir(exist_ok=True)
+        (folder / "config.json").write_text((self.path / "config.json").read_text())
+        (folder / "tokenizer.json").write_text("{}")
+        return folder
+
     def test_an_error_names_the_rank_and_ends_the_others(self):
-        empty = self.path / "empty"
-        empty.mkdir()
-        (empty / "config.json").write_text((self.path / "config.json").read_text())
-        (empty / "tokenizer.json").write_text("{}")
+        empty = self.without_weights()
 
         def command(rank):
             words = self.words(2, "--join")
@@ -230,10 +234,7 @@ class GenerateTest(Model):
         self.assertRegex(other_errors, "^etc-generate: error: rank 1: ")
 
     def test_what_does_not_fit_is_said_before_weights_are_loaded(self):
-        bare = self.path / "bare"
-        bare.mkdir()
-        (bare / "config.json").write_text((self.path / "config.json").read_text())
-        (bare / "tokenizer.json").write_text("{}")
+        bare = self.without_weights()
         for words, message in ((["--logprobs"], "--logprobs: the program was compiled without"),
                                (["--max-tokens", 100000], "positions are more than the program's"),
                                (["--sms", 9999], "9999")):

@@ -73,11 +73,7 @@ std::optional<DataNeeds> Find(Unknowns& unknowns, const NeedsScope& scope, Set p
   kept.insert(kept.end(), data.begin(), data.end());
   pairs = OverSizes(unknowns, pairs, kept);
   Set consumers = ProjectOut(pairs, producer);
-  Set all = scope.consumers;  // with all values that the data may have
-  for (const std::string& name : data) {
-    all = all & unknowns.FactsAbout(name);
-  }
-  if (!IsSubset(unknowns.Close(all), consumers)) {
+  if (!IsSubset(unknowns.CloseOver(scope.consumers, data), consumers)) {
     return std::nullopt;  // some task, or some value, would need a condition
   }
   found.needs =

@@ -206,14 +206,14 @@ Set WithIndices(const Unknowns& unknowns, const Set& set) {
   for (const Term* term : unknowns.TermsIn(set)) {
     unknowns.AddNames(*term, names);
   }
-  std::vector<Set> parts{set};
+  std::vector<std::string> promised;
   for (const std::string& name : names) {
     const Term* term = unknowns.Find(name);
     if (term != nullptr && term->promised) {
-      parts.push_back(unknowns.FactsAbout(name));
+      promised.push_back(name);
     }
   }
-  return unknowns.Close(Join(parts));
+  return unknowns.CloseOver(set, promised);
 }
 
 /// The least point of a set at sizes where it has one, and where elements of inputs are as
@@ -228,10 +228,11 @@ std::optional<Point> PointAt(const Unknowns& unknowns, const Set& set, const Poi
     return std::nullopt;
   }
   auto point = LeastPoint(unknowns, *real, sizes);
-  if (point && !KeepsPromises(unknowns, *point)) {
-    Set kept = unknowns.WithAxioms(*real);
-    point = IsEmpty(kept) ? std::nullopt : LeastPoint(unknowns, kept, sizes);
+  if (!point || KeepsPromises(unknowns, *point)) {
+    return point;
   }
+  Set kept = unknowns.WithAxioms(*real);
+  point = IsEmpty(kept) ? std::nullopt : LeastPoint(unknowns, kept, sizes);
   return point && KeepsPromises(unknowns, *point) ? point : std::nullopt;
 }
 

@@ -8,6 +8,14 @@ namespace etc {
 
 Set Unknowns::Close(const Set& set) const { return Close(set, false); }
 
+Set Unknowns::CloseOver(const Set& set, const std::vector<std::string>& names) const {
+  std::vector<Set> parts{set};
+  for (const std::string& name : names) {
+    parts.push_back(FactsAbout(name));
+  }
+  return Close(Join(parts));
+}
+
 Set Unknowns::CloseVariables(const Set& set) const { return Close(set, true); }
 
 Set Unknowns::Close(const Set& set, bool variables) const {

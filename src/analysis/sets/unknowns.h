@@ -157,6 +157,8 @@ class Unknowns {
 
   /// Adds the facts about all terms that occur in the set, and the sizes' ranges.
   Set Close(const Set& set) const;
+  /// And those about these variables, whether they occur in it or not.
+  Set CloseOver(const Set& set, const std::vector<std::string>& names) const;
   /// And those about variables, which hold in the body that is being read.
   Set CloseVariables(const Set& set) const;
   /// The facts about the terms that are functions of the sizes.
